@@ -1,0 +1,32 @@
+// Small helpers for messages that people read.
+
+#pragma once
+
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+namespace huddle {
+
+// The parts written one after another, as operator<< writes them.
+template <typename... Parts>
+std::string concat(const Parts&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  return text.str();
+}
+
+// "a, b, c".
+std::string joined(std::span<const std::string> items, std::string_view separator = ", ");
+
+// The candidate nearest to `word` by edit distance, or "" when none is close enough to be a likely
+// typo.
+std::string nearest(std::string_view word, std::span<const std::string> candidates);
+
+// How an unknown value is refused everywhere: names the value, the nearest match and all allowed
+// ones. `what` is a noun in the singular ("strategy").
+std::string unknown_value(std::string_view what, std::string_view value,
+                          std::span<const std::string> allowed);
+
+}  // namespace huddle
