@@ -1,0 +1,244 @@
+#include "huddle/transport/threads/hub.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "huddle/core/text.h"
+
+namespace huddle {
+
+Hub::Hub(const Cluster& cluster)
+    : cluster_(cluster), workers_(static_cast<std::size_t>(cluster.workers)), wire_(cluster_) {}
+
+Time Hub::now() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void Hub::rest(std::unique_lock<std::mutex>& lock, WorkerId worker, Time until) {
+  // At most a second, then the caller looks again: the wait is on the system clock, which may jump.
+  // (GCC 12's thread sanitizer does not know waits on the steady clock.)
+  const Seconds seconds = std::clamp(until - now(), 0.0, 1.0);
+  const auto wake_at = std::chrono::system_clock::now() + std::chrono::duration<double>(seconds);
+  worker_state(worker).changed.wait_until(
+      lock, std::chrono::time_point_cast<std::chrono::system_clock::duration>(wake_at));
+}
+
+void Hub::require_running(WorkerId worker) {
+  if (!stopped_.empty()) throw Interrupted(stopped_);
+  const WorkerState& state = worker_state(worker);
+  if (state.life == Life::lost) throw Killed(state.reason);
+  if (state.closing)
+    throw TransportError(
+        concat("worker ", worker.value, ": its body has ended, so its programs end too"));
+}
+
+void Hub::begin_step(WorkerId worker, Step step) {
+  const std::lock_guard lock(mutex_);
+  require_running(worker);
+  WorkerState& state = worker_state(worker);
+  if (state.step != step) state.operations_in_step = 0;
+  state.step = step;
+  for (const Death& death : cluster_.deaths)
+    if (death.worker == worker && death.step == step && death.after_operations == 0)
+      throw Killed(concat("worker ", worker.value, " died at step ", step.value, " (injected)"));
+}
+
+void Hub::count_operation(WorkerId worker) {
+  WorkerState& state = worker_state(worker);
+  ++state.operations_in_step;
+  for (const Death& death : cluster_.deaths)
+    if (death.worker == worker && death.step == state.step && death.after_operations > 0 &&
+        state.operations_in_step > death.after_operations)
+      throw Killed(concat("worker ", worker.value, " died inside an exchange of step ",
+                          state.step.value, " (injected)"));
+}
+
+void Hub::sleep(WorkerId worker, Seconds seconds) {
+  std::unique_lock lock(mutex_);
+  const Time until = now() + seconds;
+  while (require_running(worker), now() < until) rest(lock, worker, until);
+}
+
+std::string Hub::loss_of(WorkerId worker) {
+  const std::lock_guard lock(mutex_);
+  return worker_state(worker).reason;
+}
+
+Step Hub::step_of(WorkerId worker) {
+  const std::lock_guard lock(mutex_);
+  return worker_state(worker).step;
+}
+
+std::uint64_t Hub::channel_key(const Transfer& transfer) {
+  const bool sends = transfer.direction_ == Transfer::Direction::send;
+  const WorkerId to = sends ? transfer.peer_ : transfer.owner_;
+  const WorkerId from = is_any_source(transfer.tag_.purpose) ? kAnybody
+                        : sends                              ? transfer.owner_
+                                                             : transfer.peer_;
+  return static_cast<std::uint64_t>(to.value) << 47 |
+         static_cast<std::uint64_t>(from.value + 1) << 30 | pack(transfer.tag_);
+}
+
+std::exception_ptr Hub::lost_error(WorkerId who, WorkerId lost, const std::string& doing) const {
+  const WorkerState& state = worker_state(lost);
+  const std::string cause = state.life == Life::finished
+                                ? concat("worker ", lost.value, " has finished its work")
+                                : state.reason;
+  return std::make_exception_ptr(PeerLost(
+      lost, concat("worker ", who.value, ", step ", worker_state(who).step.value, ": lost worker ",
+                   lost.value, " while ", doing, "; first cause: ", cause)));
+}
+
+void Hub::finish_operation(HubOperation& operation, std::exception_ptr error) {
+  operation.ended_ = true;
+  operation.error_ = std::move(error);
+  wake(operation.owner_);
+}
+
+void Hub::fail(Transfer& transfer, WorkerId lost) {
+  transfer.waits_in_channel_ = false;
+  finish_operation(transfer, lost_error(transfer.owner_, lost, transfer.describe()));
+}
+
+// A worker that has ended and of which this receiver has not been told yet, or kAnybody.
+WorkerId Hub::unreported_loss(const Transfer& receive) {
+  std::set<WorkerId>& reported = losses_reported_[channel_key(receive)];
+  for (int worker = 0; worker < cluster_.workers; ++worker) {
+    const WorkerId id{worker};
+    if (id != receive.owner_ && worker_state(id).life != Life::running &&
+        reported.insert(id).second)
+      return id;
+  }
+  return kAnybody;
+}
+
+void Hub::post(const std::shared_ptr<Transfer>& transfer) {
+  check(transfer->tensor_.is_contiguous(), "a message is not contiguous");
+  check(transfer->peer_ != transfer->owner_, "a worker sends to itself");
+  std::unique_lock lock(mutex_);
+  require_running(transfer->owner_);
+  count_operation(transfer->owner_);
+  const bool sends = transfer->direction_ == Transfer::Direction::send;
+  if (sends)
+    transfer->visible_at_ = wire_.arrival(
+        {transfer->owner_, transfer->peer_, static_cast<std::int64_t>(transfer->tensor_.nbytes())},
+        now());
+
+  const std::uint64_t key = channel_key(*transfer);
+  Channel& channel = channels_[key];
+  auto& others = sends ? channel.receives : channel.sends;
+  if (!others.empty()) {
+    const std::shared_ptr<Transfer> other = others.front();
+    others.pop_front();
+    other->waits_in_channel_ = false;
+    if (channel.empty()) channels_.erase(key);
+    deliver(lock, sends ? *transfer : *other, sends ? *other : *transfer);
+    return;
+  }
+  WorkerId lost = kAnybody;
+  if (transfer->peer_ == kAnybody)
+    lost = unreported_loss(*transfer);
+  else if (worker_state(transfer->peer_).life != Life::running)
+    lost = transfer->peer_;
+  if (lost == kAnybody) {
+    transfer->waits_in_channel_ = true;
+    (sends ? channel.sends : channel.receives).push_back(transfer);
+    return;
+  }
+  fail(*transfer, lost);
+  if (channel.empty()) channels_.erase(key);
+}
+
+void Hub::deliver(std::unique_lock<std::mutex>& lock, Transfer& send, Transfer& receive) {
+  receive.peer_ = send.owner_;
+  lock.unlock();
+  const bool fits = send.tensor_.nbytes() == receive.tensor_.nbytes() &&
+                    send.tensor_.scalar_type() == receive.tensor_.scalar_type();
+  if (fits && send.tensor_.nbytes() > 0)
+    std::memcpy(receive.tensor_.mutable_data_ptr(), send.tensor_.const_data_ptr(),
+                send.tensor_.nbytes());
+  std::exception_ptr error;
+  if (!fits)
+    error = std::make_exception_ptr(LogicError(
+        concat("worker ", send.owner_.value, " sent ", send.tensor_.nbytes(), " bytes as ",
+               name_of(send.tag_.purpose), ", worker ", receive.owner_.value, " expected ",
+               receive.tensor_.nbytes(), " of its own type")));
+  lock.lock();
+  receive.visible_at_ = send.visible_at_;
+  finish_operation(send, error);
+  finish_operation(receive, error);
+}
+
+void Hub::withdraw(Transfer& transfer) {
+  const std::uint64_t key = channel_key(transfer);
+  const auto found = channels_.find(key);
+  check(found != channels_.end(), "a waiting transfer has no channel");
+  Channel& channel = found->second;
+  auto& queue = transfer.direction_ == Transfer::Direction::send ? channel.sends : channel.receives;
+  std::erase_if(queue,
+                [&](const std::shared_ptr<Transfer>& each) { return each.get() == &transfer; });
+  transfer.waits_in_channel_ = false;
+  if (channel.empty()) channels_.erase(found);
+}
+
+void Hub::begin_watch(const std::shared_ptr<Watch>& watch) {
+  const std::lock_guard lock(mutex_);
+  require_running(watch->owner_);
+  for (const WorkerId member : watch->group_) {
+    if (worker_state(member).life != Life::lost) continue;
+    finish_operation(*watch, lost_error(watch->owner_, member, watch->describe()));
+    return;
+  }
+  watches_.push_back(watch);
+}
+
+void Hub::end(WorkerId worker, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  WorkerState& state = worker_state(worker);
+  state.life = reason.empty() ? Life::finished : Life::lost;
+  state.reason = reason;
+  for (auto entry = channels_.begin(); entry != channels_.end();) {
+    auto& [key, channel] = *entry;
+    std::erase_if(channel.sends, [&](const std::shared_ptr<Transfer>& send) {
+      const bool hopeless = send->peer_ == worker;
+      if (hopeless) fail(*send, worker);
+      return hopeless;
+    });
+    std::erase_if(channel.receives, [&](const std::shared_ptr<Transfer>& receive) {
+      const bool tells = receive->peer_ == kAnybody && receive->owner_ != worker &&
+                         losses_reported_[key].insert(worker).second;
+      const bool hopeless = receive->peer_ == worker || tells;
+      if (hopeless) fail(*receive, worker);
+      return hopeless;
+    });
+    entry = channel.empty() ? channels_.erase(entry) : std::next(entry);
+  }
+  if (state.life == Life::lost)
+    std::erase_if(watches_, [&](const std::shared_ptr<Watch>& watch) {
+      const bool concerned = watch->group_.contains(worker);
+      if (concerned) finish_operation(*watch, lost_error(watch->owner_, worker, watch->describe()));
+      return concerned;
+    });
+  for (WorkerState& each : workers_) each.changed.notify_all();
+}
+
+void Hub::close(WorkerId worker) {
+  const std::lock_guard lock(mutex_);
+  worker_state(worker).closing = true;
+  wake(worker);
+}
+
+void Hub::stop(const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (stopped_.empty()) stopped_ = reason;
+  for (WorkerState& each : workers_) each.changed.notify_all();
+}
+
+std::string Hub::late(WorkerId worker, const std::string& what, Deadline deadline) const {
+  return concat("worker ", worker.value, ", step ", worker_state(worker).step.value,
+                ": gave up after ", deadline.after, " s of ", what,
+                "; nobody is known to have died, so raise the deadline (--deadline) if somebody is "
+                "merely slow");
+}
+
+}  // namespace huddle

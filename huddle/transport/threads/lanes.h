@@ -1,0 +1,50 @@
+// The programs that run beside one worker: one thread for each lane, made when the lane is first
+// used.
+
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "huddle/transport/threads/hub.h"
+
+namespace huddle {
+
+// Owned by its worker's thread, which alone calls it.
+class Lanes {
+ public:
+  using Program = std::function<void(Endpoint&)>;
+  using MakeEndpoint = std::function<std::unique_ptr<Endpoint>()>;
+
+  Lanes(Hub& hub, WorkerId worker, MakeEndpoint make_endpoint)
+      : hub_(hub), worker_(worker), make_endpoint_(std::move(make_endpoint)) {}
+
+  // Ends all programs; see Hub::close.
+  ~Lanes();
+
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+
+  Pending spawn(Lane lane, Program program);
+
+ private:
+  class Running;
+  struct Thread {
+    std::deque<std::shared_ptr<Running>> waiting;  // Guarded by the hub's mutex.
+    std::thread thread;
+  };
+
+  void work(Thread& lane);
+
+  Hub& hub_;
+  const WorkerId worker_;
+  const MakeEndpoint make_endpoint_;
+  std::mutex mutex_;  // Lanes may spawn too. Taken before the hub's mutex.
+  std::map<Lane, Thread> threads_;
+};
+
+}  // namespace huddle

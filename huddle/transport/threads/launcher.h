@@ -1,0 +1,28 @@
+// The threads engine: every worker is a thread of this process. The embedded default, and the
+// quickest to try things on.
+//
+// Costs that a real cluster would have (compute time, slow workers, links, deaths) are injected
+// from the cluster description, in real time. Averages go through shared memory as long as the
+// links are free; with injected links they travel as messages.
+
+#pragma once
+
+#include <memory>
+
+#include "huddle/core/cluster.h"
+#include "huddle/transport/launcher.h"
+
+namespace huddle {
+
+struct ThreadsOptions {
+  enum class Native { on, off };
+
+  Cluster cluster;
+  Native native =
+      Native::on;  // Off: averages travel as messages even where memory could be shared. Same bits.
+};
+
+// Throws UsageError on a cluster that cannot be.
+std::unique_ptr<Launcher> make_threads_launcher(const ThreadsOptions& options);
+
+}  // namespace huddle

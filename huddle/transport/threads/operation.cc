@@ -1,0 +1,73 @@
+// How operations of the threads engine are waited for, cancelled and let go. See hub.h.
+
+#include <algorithm>
+
+#include "huddle/core/text.h"
+#include "huddle/transport/threads/hub.h"
+
+namespace huddle {
+
+bool Hub::has_ended(const HubOperation& operation) const {
+  return operation.ended_ && operation.visible_at_ <= now();
+}
+
+bool HubOperation::ready() {
+  const std::lock_guard lock(hub_.mutex_);
+  return hub_.has_ended(*this);
+}
+
+void HubOperation::wait(Deadline deadline) {
+  Operation* const self = this;
+  wait_any(std::span(&self, 1), deadline);
+  if (error_) std::rethrow_exception(error_);  // Constant once the operation has ended.
+}
+
+std::size_t HubOperation::wait_any(std::span<Operation* const> operations, Deadline deadline) {
+  std::unique_lock lock(hub_.mutex_);
+  const Time give_up = hub_.now() + deadline.after;
+  while (true) {
+    Time wake_at = give_up;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      const auto& operation = static_cast<const HubOperation&>(*operations[i]);
+      if (hub_.has_ended(operation)) return i;
+      if (operation.ended_) wake_at = std::min(wake_at, operation.visible_at_);
+    }
+    hub_.require_running(owner_);
+    if (hub_.now() >= give_up) throw Timeout(hub_.late(owner_, describe(), deadline));
+    hub_.rest(lock, owner_, wake_at);
+  }
+}
+
+void Transfer::cancel() {
+  std::unique_lock lock(hub_.mutex_);
+  if (waits_in_channel_) {
+    hub_.withdraw(*this);
+    return;
+  }
+  // Matched already: another thread is copying the bytes, which ends by itself.
+  while (!ended_) hub_.rest(lock, owner_, hub_.now() + 1);
+}
+
+void Transfer::abandon() {
+  if (direction_ == Direction::receive) cancel();  // A send stays in its channel, which owns it.
+}
+
+void Watch::cancel() {
+  const std::lock_guard lock(hub_.mutex_);
+  std::erase_if(hub_.watches_,
+                [this](const std::shared_ptr<Watch>& each) { return each.get() == this; });
+}
+
+WorkerId Transfer::from() const {
+  const std::lock_guard lock(hub_.mutex_);
+  return direction_ == Direction::send ? owner_ : peer_;
+}
+
+std::string Transfer::describe() const {
+  const std::string peer =
+      peer_ == kAnybody ? std::string("anybody") : concat("worker ", peer_.value);
+  return concat(direction_ == Direction::send ? "sending " : "receiving ", name_of(tag_.purpose),
+                direction_ == Direction::send ? " to " : " from ", peer);
+}
+
+}  // namespace huddle

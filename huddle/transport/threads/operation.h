@@ -1,0 +1,85 @@
+// What can be under way on the threads engine: messages, watches and (lanes.h) programs.
+
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <exception>
+#include <string>
+
+#include "huddle/core/group.h"
+#include "huddle/transport/pending.h"
+#include "huddle/transport/tag.h"
+
+namespace huddle {
+
+class Hub;
+
+// Anything under way. Fields are guarded by the hub's mutex unless they are
+// constant.
+class HubOperation : public Operation {
+ public:
+  HubOperation(Hub& hub, WorkerId owner) : hub_(hub), owner_(owner) {}
+
+  bool ready() override;
+  void wait(Deadline deadline) override;
+  void cancel() override {}
+  void abandon() override {}
+  WorkerId from() const override { return owner_; }
+  std::size_t wait_any(std::span<Operation* const> operations, Deadline deadline) override;
+
+  // "receiving an average from worker 5", for errors.
+  virtual std::string describe() const = 0;
+
+ protected:
+  friend class Hub;
+  Hub& hub_;
+  const WorkerId owner_;
+  bool ended_ = false;
+  Time visible_at_ = 0;  // The owner learns of the end at this moment (injected links).
+  std::exception_ptr error_;
+};
+
+// A message, seen from one of its two ends.
+class Transfer final : public HubOperation {
+ public:
+  enum class Direction { send, receive };
+
+  Transfer(Hub& hub, WorkerId owner, Direction direction, WorkerId peer, Tag tag, at::Tensor tensor)
+      : HubOperation(hub, owner),
+        direction_(direction),
+        peer_(peer),
+        tag_(tag),
+        tensor_(std::move(tensor)) {}
+
+  void cancel() override;
+  void abandon() override;
+  WorkerId from() const override;
+  std::string describe() const override;
+
+ private:
+  friend class Hub;
+  const Direction direction_;
+  WorkerId peer_;  // kAnybody until a receive_any is matched.
+  const Tag tag_;
+  at::Tensor tensor_;
+  bool waits_in_channel_ = false;
+};
+
+inline constexpr WorkerId kAnybody{-1};
+
+// Looks out for losses in a group.
+class Watch final : public HubOperation {
+ public:
+  Watch(Hub& hub, WorkerId owner, const Group& group) : HubOperation(hub, owner), group_(group) {}
+
+  void cancel() override;
+  void abandon() override { cancel(); }
+  std::string describe() const override { return "exchanging with its group"; }
+
+ private:
+  friend class Hub;
+  const Group group_;
+};
+
+}  // namespace huddle
