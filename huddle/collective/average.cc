@@ -1,0 +1,124 @@
+#include "huddle/collective/average.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "huddle/core/error.h"
+
+namespace huddle {
+namespace {
+
+// How many groups' plans are kept. Periodic schedules need a handful; random ones would fill
+// memory.
+constexpr std::size_t kPlansKept = 256;
+
+// A block of the shared-memory path: small enough that its sums stay in the cache of the core that
+// computes them.
+constexpr std::int64_t kBlockElements = 16 * 1024;
+
+Algorithm algorithm_for(const Averaging& how, const Group& group, const at::Tensor& tensor) {
+  return choose(how.algorithm, group.size(), static_cast<std::int64_t>(tensor.nbytes()));
+}
+
+Racks racks_for(const Averaging& how, const Group& group) {
+  Cluster cluster;
+  cluster.workers_per_rack = how.workers_per_rack;
+  return racks_of(group, cluster);
+}
+
+}  // namespace
+
+Averager::Prepared& Averager::prepare(const Group& group, WorkerId self, const at::Tensor& tensor) {
+  const Key key{group, tensor.numel(), tensor.scalar_type()};
+  const auto found = prepared_.find(key);
+  if (found != prepared_.end()) return found->second;
+  if (prepared_.size() >= kPlansKept) prepared_.clear();
+  const Plan plan = make_plan(algorithm_for(how_, group, tensor), group.position_of(self),
+                              racks_for(how_, group));
+  const std::int64_t element_bytes =
+      static_cast<std::int64_t>(c10::elementSize(sum_type(tensor.scalar_type())));
+  const std::int64_t message_elements =
+      std::max<std::int64_t>(1, how_.message_bytes / element_bytes);
+  return prepared_[key] = {
+             plan.segments, compile(plan, tensor.numel(), message_elements, how_.overlap), {}};
+}
+
+Exchange Averager::average(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
+                           Sequence sequence, std::span<const double> weights) {
+  check(tensor.dim() == 1 && tensor.is_contiguous(), "only flat tensors are averaged");
+  check(weights.empty() || static_cast<int>(weights.size()) == group.size(),
+        "an average needs one weight for each member");
+  std::vector<double> each(weights.begin(), weights.end());
+  const double divisor = each.empty() ? group.size() : 1;
+  if (each.empty()) each.assign(static_cast<std::size_t>(group.size()), 1.0);
+  if (tensor.numel() == 0 || (group.size() == 1 && each.front() == 1)) {
+    const Time now = endpoint.now();
+    return {now, now, now};
+  }
+  Prepared& prepared = prepare(group, endpoint.self(), tensor);
+  const Tag tag{Kind::payload, Purpose::average, lane_, sequence};
+  if (GroupReduce* native = endpoint.native(); native != nullptr && tensor.is_cpu())
+    return in_memory(endpoint, *native, group, tensor, tag, prepared, each, divisor);
+  return over_messages(endpoint, group, tensor, tag, prepared, each, divisor);
+}
+
+Exchange Averager::over_messages(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
+                                 Tag tag, const Prepared& prepared, std::span<const double> weights,
+                                 double divisor) {
+  const at::ScalarType type = sum_type(tensor.scalar_type());
+  if (!sum_.defined() || sum_.numel() < tensor.numel() || sum_.scalar_type() != type) {
+    sum_ = at::empty({tensor.numel()}, tensor.options().dtype(type).requires_grad(false));
+    scratch_.clear();
+  }
+  const at::Tensor sum = sum_.narrow(0, 0, tensor.numel());
+  contribute(sum, tensor, weights[static_cast<std::size_t>(group.position_of(endpoint.self()))]);
+  try {
+    const Exchange exchange =
+        execute(endpoint, group, tag, prepared.program, sum, scratch_, how_.deadline);
+    commit(tensor, sum, divisor);
+    return exchange;
+  } catch (...) {
+    sum_.reset();  // Peers may still be reading them.
+    scratch_.clear();
+    throw;
+  }
+}
+
+Exchange Averager::in_memory(Endpoint& endpoint, GroupReduce& native, const Group& group,
+                             const at::Tensor& tensor, Tag tag, Prepared& prepared,
+                             std::span<const double> weights, double divisor) {
+  if (prepared.orders.empty()) {
+    const Racks racks = racks_for(how_, group);
+    std::vector<Plan> plans;
+    for (int position = 0; position < group.size(); ++position)
+      plans.push_back(make_plan(algorithm_for(how_, group, tensor), position, racks));
+    prepared.orders = trace(plans).orders;
+  }
+  const std::int64_t elements = tensor.numel();
+  const int segments = prepared.segments;
+  const std::int64_t largest_segment = (elements + segments - 1) / segments;
+  const int pieces = static_cast<int>((largest_segment + kBlockElements - 1) / kBlockElements);
+  const auto combine = [&](int block, std::span<at::Tensor> members) {
+    const int segment = block / pieces;
+    const int piece = block % pieces;
+    const std::int64_t begin = elements * segment / segments;
+    const std::int64_t size = elements * (segment + 1) / segments - begin;
+    const Stretch stretch{begin + size * piece / pieces, begin + size * (piece + 1) / pieces};
+    combine_in_order(prepared.orders[static_cast<std::size_t>(segment)], members, weights, divisor,
+                     stretch, block_buffers_);
+  };
+  Exchange exchange;
+  exchange.begin = endpoint.now();
+  exchange.first_bytes =
+      native.reduce(group, tag, tensor, segments * pieces, combine, how_.deadline);
+  exchange.end = endpoint.now();
+  // What the algorithm would have sent: reports compare strategies, not engines.
+  exchange.bytes_sent = prepared.program.elements_sent *
+                        static_cast<std::int64_t>(c10::elementSize(sum_type(tensor.scalar_type())));
+  exchange.messages_sent = prepared.program.messages_sent;
+  return exchange;
+}
+
+}  // namespace huddle

@@ -1,0 +1,75 @@
+// The group average: all members end with the mean of their tensors, in identical bits.
+//
+// The bits are a function of (algorithm, group, flat index) alone: the same over messages, in
+// shared memory and on every engine. The average is formed in a second buffer and committed when it
+// is complete, so a member that loses a peer in the middle still holds its own values.
+
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+
+#include "huddle/collective/arithmetic.h"
+#include "huddle/collective/execute.h"
+#include "huddle/collective/plan.h"
+#include "huddle/collective/trace.h"
+#include "huddle/core/record.h"
+#include "huddle/transport/endpoint.h"
+
+namespace huddle {
+
+// How to average.
+struct Averaging {
+  Algorithm algorithm = Algorithm::automatic;
+  int workers_per_rack = 0;  // As in Cluster; 0: one rack.
+  std::int64_t message_bytes =
+      4 << 20;  // Larger messages are cut, so that adding overlaps receiving.
+  Overlap overlap = Overlap::phases;
+  Deadline deadline;
+};
+
+// Averages in one lane of one worker, one average at a time; keeps plans and buffers from one to
+// the next.
+class Averager {
+ public:
+  explicit Averager(const Averaging& how, Lane lane = kMainLane) : how_(how), lane_(lane) {}
+
+  // Every member of `group` calls this with a tensor of one size and type, the same sequence number
+  // and the same weights (one for each position; none: the plain mean; they need not add up to 1).
+  // `tensor` is 1-D and contiguous and changes in place. Throws UsageError where the algorithm does
+  // not fit the group, and PeerLost or Timeout with the tensor as it was.
+  Exchange average(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
+                   Sequence sequence, std::span<const double> weights = {});
+
+  const Averaging& how() const { return how_; }
+
+ private:
+  // What is known about averaging one size of tensor in one group.
+  struct Prepared {
+    int segments = 1;
+    Program program;
+    std::vector<SumOrder> orders;  // By segment; made when first needed.
+  };
+  using Key = std::tuple<Group, std::int64_t, at::ScalarType>;
+
+  Prepared& prepare(const Group& group, WorkerId self, const at::Tensor& tensor);
+  Exchange over_messages(Endpoint& endpoint, const Group& group, const at::Tensor& tensor, Tag tag,
+                         const Prepared& prepared, std::span<const double> weights, double divisor);
+  Exchange in_memory(Endpoint& endpoint, GroupReduce& native, const Group& group,
+                     const at::Tensor& tensor, Tag tag, Prepared& prepared,
+                     std::span<const double> weights, double divisor);
+
+  const Averaging how_;
+  const Lane lane_;
+  std::map<Key, Prepared> prepared_;
+  at::Tensor sum_;
+  Scratch scratch_;
+  BlockBuffers block_buffers_;
+};
+
+}  // namespace huddle

@@ -1,0 +1,187 @@
+// Averages on the threads engine, over messages and in shared memory: right values, equal bits,
+// nothing half done.
+
+#include "huddle/collective/average.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "huddle/core/error.h"
+#include "huddle/core/random.h"
+#include "huddle/core/text.h"
+#include "huddle/transport/threads/launcher.h"
+
+namespace huddle {
+namespace {
+
+using Native = ThreadsOptions::Native;
+
+struct Case {
+  Algorithm algorithm = Algorithm::ring;
+  int workers = 4;
+  int workers_per_rack = 0;
+  std::int64_t elements = 100;
+  at::ScalarType type = at::kFloat;
+  std::vector<double> weights = {};
+  std::int64_t message_bytes = 4 << 20;
+  Overlap overlap = Overlap::phases;
+};
+
+at::Tensor values_of(const Case& test, int worker) {
+  std::vector<double> values(static_cast<std::size_t>(test.elements));
+  Random random(7, {static_cast<std::uint64_t>(worker)});
+  for (double& value : values) value = random.normal();
+  return at::tensor(values, at::kDouble).to(test.type);
+}
+
+// What each worker holds after one average.
+std::vector<at::Tensor> averaged(const Case& test, Native native) {
+  ThreadsOptions options;
+  options.cluster.workers = test.workers;
+  options.native = native;
+  std::vector<at::Tensor> results(static_cast<std::size_t>(test.workers));
+  make_threads_launcher(options)->run([&](Endpoint& endpoint) {
+    at::Tensor tensor = values_of(test, endpoint.self().value);
+    Averager averager({.algorithm = test.algorithm,
+                       .workers_per_rack = test.workers_per_rack,
+                       .message_bytes = test.message_bytes,
+                       .overlap = test.overlap,
+                       .deadline = {20}});
+    averager.average(endpoint, Group::everyone(test.workers), tensor, Sequence{1}, test.weights);
+    results[static_cast<std::size_t>(endpoint.self().value)] = tensor;
+  });
+  return results;
+}
+
+void expect_right(const Case& test) {
+  at::Tensor expected = at::zeros({test.elements}, at::kDouble);
+  for (int worker = 0; worker < test.workers; ++worker) {
+    const double weight =
+        test.weights.empty() ? 1.0 / test.workers : test.weights[static_cast<std::size_t>(worker)];
+    expected += weight * values_of(test, worker).to(at::kDouble);
+  }
+  const double tolerance = test.type == at::kDouble ? 1e-14 : test.type == at::kFloat ? 1e-6 : 1e-2;
+  const std::vector<at::Tensor> in_memory = averaged(test, Native::on);
+  const std::vector<at::Tensor> over_messages = averaged(test, Native::off);
+  const std::string name = concat(algorithm_names()[static_cast<std::size_t>(test.algorithm)],
+                                  " workers ", test.workers, " elements ", test.elements);
+  EXPECT_TRUE(at::allclose(in_memory[0].to(at::kDouble), expected, tolerance, tolerance)) << name;
+  for (int worker = 0; worker < test.workers; ++worker) {
+    EXPECT_TRUE(at::equal(in_memory[0], in_memory[static_cast<std::size_t>(worker)]))
+        << name << ": members differ";
+    EXPECT_TRUE(at::equal(in_memory[0], over_messages[static_cast<std::size_t>(worker)]))
+        << name << ": paths differ";
+  }
+}
+
+TEST(Average, EveryAlgorithmSizeAndTypeGivesTheMeanInEqualBitsOnBothPaths) {
+  for (const Algorithm algorithm :
+       {Algorithm::automatic, Algorithm::ring, Algorithm::halving_doubling, Algorithm::direct,
+        Algorithm::leader, Algorithm::sharded})
+    for (const int workers : {1, 2, 3, 5, 8})
+      for (const std::int64_t elements : {0, 1, 7, 1009})
+        for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kBFloat16})
+          expect_right(
+              {.algorithm = algorithm, .workers = workers, .elements = elements, .type = type});
+}
+
+TEST(Average, RacksGiveTheMeanInEqualBitsOnBothPaths) {
+  for (const Algorithm algorithm : {Algorithm::leader, Algorithm::sharded})
+    for (const Overlap overlap : {Overlap::phases, Overlap::none})
+      expect_right({.algorithm = algorithm,
+                    .workers = 6,
+                    .workers_per_rack = 3,
+                    .elements = 4001,
+                    .overlap = overlap});
+}
+
+TEST(Average, SmallMessagesChangeNoBits) {
+  const Case whole{.algorithm = Algorithm::ring, .workers = 5, .elements = 5003};
+  Case cut = whole;
+  cut.message_bytes = 64;
+  EXPECT_TRUE(at::equal(averaged(whole, Native::off)[0], averaged(cut, Native::off)[0]));
+}
+
+TEST(Average, WeightsAreRespected) {
+  for (const Algorithm algorithm :
+       {Algorithm::ring, Algorithm::halving_doubling, Algorithm::direct})
+    expect_right(
+        {.algorithm = algorithm, .workers = 3, .elements = 101, .weights = {0.5, 0.2, 0.3}});
+  expect_right(
+      {.algorithm = Algorithm::pair, .workers = 2, .elements = 101, .weights = {0.9, 0.1}});
+}
+
+TEST(Average, LargeTensorsAreCutIntoBlocksWithoutAGap) {
+  expect_right(
+      {.algorithm = Algorithm::ring, .workers = 3, .elements = 200'003, .message_bytes = 10'000});
+}
+
+TEST(Average, CountsTheMessagesReallySentAsThePlanPromises) {
+  for (const Algorithm algorithm :
+       {Algorithm::ring, Algorithm::halving_doubling, Algorithm::direct, Algorithm::sharded}) {
+    Exchange counted[2];
+    for (const Native native : {Native::on, Native::off}) {
+      ThreadsOptions options;
+      options.cluster.workers = 4;
+      options.native = native;
+      make_threads_launcher(options)->run([&](Endpoint& endpoint) {
+        Averager averager({.algorithm = algorithm, .deadline = {20}});
+        const at::Tensor tensor = at::ones({6400});
+        const Exchange exchange =
+            averager.average(endpoint, Group::everyone(4), tensor, Sequence{1});
+        if (endpoint.self().value == 1) counted[native == Native::on ? 0 : 1] = exchange;
+      });
+    }
+    EXPECT_EQ(counted[0].bytes_sent, counted[1].bytes_sent);
+    EXPECT_EQ(counted[0].messages_sent, counted[1].messages_sent);
+    EXPECT_EQ(counted[0].bytes_sent, 2 * 3 * 6400 * 4 / 4);
+  }
+}
+
+// A worker dies inside the exchange: the others end with an error that names it, each holding the
+// average or its own values.
+void expect_all_or_nothing(Native native, Algorithm algorithm, int after_operations) {
+  const Case test{.algorithm = algorithm, .workers = 4, .elements = 100'000};
+  const at::Tensor mean = averaged(test, Native::on)[0];
+  ThreadsOptions options;
+  options.cluster.workers = 4;
+  options.cluster.deaths = {{WorkerId{2}, Step{0}, after_operations}};
+  options.native = native;
+  std::mutex mutex;
+  std::vector<std::string> errors;
+  bool whole = true;
+  EXPECT_NO_THROW(make_threads_launcher(options)->run([&](Endpoint& endpoint) {
+    endpoint.compute(Step{0}, 0);
+    const at::Tensor own = values_of(test, endpoint.self().value);
+    const at::Tensor tensor = own.clone();
+    Averager averager({.algorithm = algorithm, .message_bytes = 20'000, .deadline = {20}});
+    std::string error;
+    try {
+      averager.average(endpoint, Group::everyone(4), tensor, Sequence{1});
+    } catch (const PeerLost& lost) {
+      error = lost.what();
+    }
+    const std::lock_guard lock(mutex);
+    if (!error.empty()) errors.push_back(error);
+    whole = whole && (at::equal(tensor, own) || at::equal(tensor, mean));
+  })) << "catching the loss must be enough to go on";
+  EXPECT_TRUE(whole);
+  for (const std::string& error : errors)
+    EXPECT_NE(error.find("worker 2 died inside an exchange of step 0"), std::string::npos) << error;
+}
+
+TEST(Average, ADeathInsideAnExchangeLeavesTheAverageOrOnesOwnValues) {
+  for (const int operations : {1, 2, 3, 5, 9}) {
+    expect_all_or_nothing(Native::on, Algorithm::ring, operations);
+    for (const Algorithm algorithm :
+         {Algorithm::ring, Algorithm::direct, Algorithm::halving_doubling})
+      expect_all_or_nothing(Native::off, algorithm, operations);
+  }
+}
+
+TEST(Average, RefusesTypesThatHaveNoMean) { EXPECT_THROW(sum_type(at::kLong), UsageError); }
+
+}  // namespace
+}  // namespace huddle

@@ -1,0 +1,263 @@
+#include "huddle/collective/execute.h"
+
+#include <ATen/ops/empty_like.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "huddle/collective/arithmetic.h"
+#include "huddle/core/error.h"
+
+namespace huddle {
+namespace {
+
+// How many messages may be under way with one peer in one direction: enough that one travels while
+// another is added.
+constexpr int kWindow = 4;
+
+using Verb = Action::Verb;
+
+// Tells which earlier messages touched the same elements: those must have ended before a later one
+// may.
+class Dependencies {
+ public:
+  Dependencies(const std::vector<Message>& messages, std::int64_t elements) {
+    std::set<std::int64_t> cuts{0, elements};
+    for (const Message& message : messages) {
+      cuts.insert(message.begin);
+      cuts.insert(message.end);
+    }
+    for (const std::int64_t cut : cuts) latest_[cut] = -1;
+  }
+
+  // The latest messages on these elements so far; `index` takes their place.
+  std::set<int> replace(const Message& message, int index) {
+    std::set<int> earlier;
+    for (auto cell = latest_.find(message.begin); cell->first < message.end; ++cell) {
+      if (cell->second >= 0) earlier.insert(cell->second);
+      cell->second = index;
+    }
+    return earlier;
+  }
+
+ private:
+  std::map<std::int64_t, int> latest_;  // By first element of each stretch between two cuts.
+};
+
+void link(std::vector<Message>& messages, int earlier, int later) {
+  messages[static_cast<std::size_t>(earlier)].wakes.push_back(later);
+  ++messages[static_cast<std::size_t>(later)].waits_for;
+}
+
+// Every message of a phase waits for all messages of the phase before it.
+void separate_phases(std::vector<Message>& messages, const std::vector<int>& phase_of) {
+  for (std::size_t later = 0; later < messages.size(); ++later)
+    for (std::size_t earlier = 0; earlier < later; ++earlier)
+      if (phase_of[earlier] < phase_of[later])
+        link(messages, static_cast<int>(earlier), static_cast<int>(later));
+}
+
+class Execution {
+ public:
+  Execution(Endpoint& endpoint, const Group& group, Tag tag, const Program& program,
+            const at::Tensor& values, Scratch& scratch)
+      : endpoint_(endpoint),
+        group_(group),
+        tag_(tag),
+        program_(program),
+        values_(values),
+        scratch_(scratch) {
+    states_.resize(program.messages.size());
+    for (std::size_t i = 0; i < program.messages.size(); ++i) {
+      const Message& message = program.messages[i];
+      states_[i].waits_for = message.waits_for;
+      queues_[{message.verb == Verb::send, message.peer}].messages.push_back(static_cast<int>(i));
+    }
+    for (std::size_t buffer = 0; buffer < scratch.size(); ++buffer)
+      free_scratch_.push_back(static_cast<int>(buffer));
+  }
+
+  Exchange run(Deadline deadline) {
+    exchange_.begin = endpoint_.now();
+    Pending losses = endpoint_.watch(group_);
+    for (std::size_t left = states_.size(); left > 0; left -= std::exchange(ended_, 0)) {
+      for (auto& [key, queue] : queues_) start_next(queue);
+      if (ended_ > 0) continue;
+      check(!under_way_.empty(), "a plan cannot go on: its messages wait for one another");
+      std::vector<Pending*> pendings{
+          &losses};  // First: the death of a member explains whatever else has failed.
+      for (UnderWay& each : under_way_) pendings.push_back(&each.pending);
+      const std::size_t index = wait_any(pendings, deadline);
+      if (index == 0) losses.wait(deadline);  // Throws.
+      UnderWay arrived = std::move(under_way_[index - 1]);
+      under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(index - 1));
+      arrived.pending.wait(deadline);
+      --arrived.queue->under_way;
+      arrive(arrived.message);
+    }
+    exchange_.end = endpoint_.now();
+    if (exchange_.first_bytes == 0) exchange_.first_bytes = exchange_.end;
+    return exchange_;
+  }
+
+  void give_up() {
+    for (UnderWay& each : under_way_) each.pending.cancel();
+  }
+
+ private:
+  // All messages with one peer in one direction; they start in order, so that both ends agree on
+  // which is which.
+  struct Queue {
+    std::vector<int> messages;
+    std::size_t next = 0;
+    int under_way = 0;
+  };
+
+  struct State {
+    int waits_for = 0;
+    bool arrived = false;
+    int scratch = -1;
+  };
+
+  struct UnderWay {
+    int message;
+    Queue* queue;
+    Pending pending;
+  };
+
+  void start_next(Queue& queue) {
+    while (queue.next < queue.messages.size() && queue.under_way < kWindow) {
+      const int index = queue.messages[queue.next];
+      const Message& message = program_.messages[static_cast<std::size_t>(index)];
+      State& state = states_[static_cast<std::size_t>(index)];
+      // What is only to be added may arrive early; what is sent or overwritten must be left alone
+      // by everybody else.
+      if (message.verb != Verb::add && state.waits_for > 0) return;
+      under_way_.push_back({index, &queue, start(message, state)});
+      ++queue.next;
+      ++queue.under_way;
+    }
+  }
+
+  Pending start(const Message& message, State& state) {
+    const WorkerId peer = group_[message.peer];
+    if (message.verb == Verb::send) {
+      ++exchange_.messages_sent;
+      exchange_.bytes_sent += (message.end - message.begin) * values_.element_size();
+      return endpoint_.send(peer, tag_, stretch_of(message));
+    }
+    if (message.verb == Verb::copy) return endpoint_.receive(peer, tag_, stretch_of(message));
+    if (free_scratch_.empty()) {
+      free_scratch_.push_back(static_cast<int>(scratch_.size()));
+      scratch_.push_back(at::empty_like(values_.narrow(0, 0, program_.largest_message)));
+    }
+    state.scratch = free_scratch_.back();
+    free_scratch_.pop_back();
+    return endpoint_.receive(peer, tag_, scratch_of(message, state));
+  }
+
+  void arrive(int index) {
+    State& state = states_[static_cast<std::size_t>(index)];
+    if (exchange_.first_bytes == 0 &&
+        program_.messages[static_cast<std::size_t>(index)].verb != Verb::send)
+      exchange_.first_bytes = endpoint_.now();
+    state.arrived = true;
+    if (state.waits_for == 0) end(index);
+  }
+
+  // The message has arrived and nothing that came before it is in the way.
+  void end(int index) {
+    std::vector<int> ready{index};
+    while (!ready.empty()) {
+      const int current = ready.back();
+      ready.pop_back();
+      const Message& message = program_.messages[static_cast<std::size_t>(current)];
+      State& state = states_[static_cast<std::size_t>(current)];
+      if (message.verb == Verb::add) {
+        add(stretch_of(message), scratch_of(message, state));
+        free_scratch_.push_back(state.scratch);
+      }
+      ++ended_;
+      for (const int later : message.wakes) {
+        State& woken = states_[static_cast<std::size_t>(later)];
+        if (--woken.waits_for == 0 && woken.arrived) ready.push_back(later);
+      }
+    }
+  }
+
+  at::Tensor stretch_of(const Message& message) const {
+    return values_.narrow(0, message.begin, message.end - message.begin);
+  }
+  at::Tensor scratch_of(const Message& message, const State& state) const {
+    return scratch_[static_cast<std::size_t>(state.scratch)].narrow(0, 0,
+                                                                    message.end - message.begin);
+  }
+
+  Endpoint& endpoint_;
+  const Group& group_;
+  const Tag tag_;
+  const Program& program_;
+  const at::Tensor& values_;
+  Scratch& scratch_;
+  std::vector<int> free_scratch_;
+  std::vector<State> states_;
+  std::map<std::pair<bool, int>, Queue> queues_;  // By (sends, peer).
+  std::vector<UnderWay> under_way_;
+  std::size_t ended_ = 0;  // Since the main loop last looked.
+  Exchange exchange_;
+};
+
+}  // namespace
+
+Program compile(const Plan& plan, std::int64_t elements, std::int64_t message_elements,
+                Overlap overlap) {
+  Program program;
+  std::vector<int> phase_of;
+  for (const Action& action : plan.actions) {
+    const std::int64_t begin = elements * action.first / plan.segments;
+    const std::int64_t size = elements * action.last / plan.segments - begin;
+    const std::int64_t pieces =
+        std::max<std::int64_t>(plan.pieces, (size + message_elements - 1) / message_elements);
+    for (std::int64_t piece = 0; piece < pieces; ++piece) {
+      const Message message{action.verb,
+                            action.peer,
+                            begin + size * piece / pieces,
+                            begin + size * (piece + 1) / pieces,
+                            0,
+                            {}};
+      if (message.begin == message.end) continue;
+      program.messages.push_back(message);
+      phase_of.push_back(action.phase);
+    }
+  }
+  Dependencies dependencies(program.messages, elements);
+  for (std::size_t i = 0; i < program.messages.size(); ++i) {
+    const Message& message = program.messages[i];
+    const std::int64_t size = message.end - message.begin;
+    program.largest_message = std::max(program.largest_message, size);
+    if (message.verb == Verb::send) {
+      program.elements_sent += size;
+      ++program.messages_sent;
+    }
+    for (const int earlier : dependencies.replace(message, static_cast<int>(i)))
+      link(program.messages, earlier, static_cast<int>(i));
+  }
+  if (overlap == Overlap::none) separate_phases(program.messages, phase_of);
+  return program;
+}
+
+Exchange execute(Endpoint& endpoint, const Group& group, Tag tag, const Program& program,
+                 const at::Tensor& values, Scratch& scratch, Deadline deadline) {
+  if (!scratch.empty() && scratch.front().numel() < program.largest_message) scratch.clear();
+  Execution execution(endpoint, group, tag, program, values, scratch);
+  try {
+    return execution.run(deadline);
+  } catch (...) {
+    execution.give_up();
+    throw;
+  }
+}
+
+}  // namespace huddle

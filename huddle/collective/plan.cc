@@ -1,0 +1,68 @@
+#include "huddle/collective/plan.h"
+
+#include <algorithm>
+
+#include "huddle/collective/direct.h"
+#include "huddle/collective/halving_doubling.h"
+#include "huddle/collective/leader.h"
+#include "huddle/collective/pair.h"
+#include "huddle/collective/ring.h"
+#include "huddle/collective/sharded.h"
+#include "huddle/core/error.h"
+
+namespace huddle {
+namespace {
+
+// Below this a message costs more by its latency than by its bytes on common networks (10 Gb/s, 0.1
+// ms: 125 kB).
+constexpr std::int64_t kLatencyBoundBytes = 128 * 1024;
+
+}  // namespace
+
+const std::vector<std::string>& algorithm_names() {
+  static const std::vector<std::string> names{"default", "pair",    "ring",  "halving_doubling",
+                                              "leader",  "sharded", "direct"};
+  return names;
+}
+
+Algorithm parse_algorithm(std::string_view name) {
+  const auto found = std::find(algorithm_names().begin(), algorithm_names().end(), name);
+  check(found != algorithm_names().end(), "not the name of an algorithm");
+  return static_cast<Algorithm>(found - algorithm_names().begin());
+}
+
+Algorithm choose(Algorithm algorithm, int members, std::int64_t bytes) {
+  if (algorithm != Algorithm::automatic) return algorithm;
+  if (members == 2) return Algorithm::pair;
+  return bytes <= kLatencyBoundBytes ? Algorithm::halving_doubling : Algorithm::ring;
+}
+
+Racks racks_of(const Group& group, const Cluster& cluster) {
+  Racks racks;
+  int current = -1;
+  for (int position = 0; position < group.size(); ++position) {
+    const int rack = cluster.rack_of(group[position]);
+    if (rack != current) racks.emplace_back();
+    current = rack;
+    racks.back().push_back(position);
+  }
+  return racks;
+}
+
+Plan make_plan(Algorithm algorithm, int position, const Racks& racks) {
+  int members = 0;
+  for (const auto& rack : racks) members += static_cast<int>(rack.size());
+  if (members == 1) return {};
+  switch (algorithm) {
+    case Algorithm::pair: return pair_plan(position, members);
+    case Algorithm::ring: return ring_plan(position, members);
+    case Algorithm::halving_doubling: return halving_doubling_plan(position, members);
+    case Algorithm::leader: return leader_plan(position, racks);
+    case Algorithm::sharded: return sharded_plan(position, racks);
+    case Algorithm::direct: return direct_plan(position, members);
+    case Algorithm::automatic: break;
+  }
+  throw LogicError("an algorithm was not chosen before its plan was made");
+}
+
+}  // namespace huddle
