@@ -1,0 +1,51 @@
+#include "huddle/strategy/registry.h"
+
+#include <functional>
+
+#include "huddle/core/error.h"
+#include "huddle/strategy/bsp.h"
+
+namespace huddle {
+namespace {
+
+// One strategy. A new one adds a line to `entries`.
+struct Entry {
+  SpecInfo info;
+  std::function<void(const Options&, const Cluster&)> check;
+  std::function<std::unique_ptr<Strategy>(const Options&, const StrategyContext&)> make;
+};
+
+std::vector<Entry> entries() {
+  return {
+      {bsp_info(), check_bsp, make_bsp},
+  };
+}
+
+// The entry that `spec` names and its options, all validated.
+std::pair<Entry, Options> resolve(std::string_view spec) {
+  const Spec parsed = parse_spec(spec);
+  const SpecInfo& info = find_info("strategy", known_strategies(), parsed.name);
+  for (Entry& entry : entries())
+    if (entry.info.name == info.name) return {entry, Options("strategy", entry.info, parsed)};
+  throw LogicError("a known strategy has no entry");
+}
+
+}  // namespace
+
+std::vector<SpecInfo> known_strategies() {
+  std::vector<SpecInfo> known;
+  for (const Entry& entry : entries()) known.push_back(entry.info);
+  return known;
+}
+
+void check_strategy(std::string_view spec, const Cluster& cluster) {
+  const auto [entry, options] = resolve(spec);
+  entry.check(options, cluster);
+}
+
+std::unique_ptr<Strategy> make_strategy(std::string_view spec, const StrategyContext& context) {
+  const auto [entry, options] = resolve(spec);
+  return entry.make(options, context);
+}
+
+}  // namespace huddle

@@ -1,0 +1,36 @@
+// All strategies by name, with their keys: what `huddle list strategies` prints and what the
+// strategy string is checked against.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "huddle/collective/average.h"
+#include "huddle/core/cluster.h"
+#include "huddle/core/record.h"
+#include "huddle/core/spec.h"
+#include "huddle/strategy/strategy.h"
+#include "huddle/transport/endpoint.h"
+
+namespace huddle {
+
+// What a strategy is made with. All references outlive it.
+struct StrategyContext {
+  Endpoint& endpoint;
+  Replica& replica;
+  Meter& meter;         // Every exchange is entered here.
+  Averaging averaging;  // Racks and deadline; a strategy sets the algorithm itself.
+};
+
+std::vector<SpecInfo> known_strategies();
+
+// Throws UsageError unless `spec` ("bsp:algorithm=ring,buckets=4") can run on such a cluster.
+void check_strategy(std::string_view spec, const Cluster& cluster);
+
+// Throws UsageError like check_strategy.
+std::unique_ptr<Strategy> make_strategy(std::string_view spec, const StrategyContext& context);
+
+}  // namespace huddle

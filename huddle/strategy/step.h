@@ -1,0 +1,20 @@
+// The second half of a step, the same for every trainer: from complete gradients to exchanged
+// parameters.
+
+#pragma once
+
+#include "huddle/strategy/replica.h"
+#include "huddle/strategy/strategy.h"
+
+namespace huddle {
+
+// REQUIRES: the strategy has seen before_forward and gradients_ready for every bucket of this step.
+inline Outcome take_step(Strategy& strategy, Replica& replica, Step step) {
+  const Update update = strategy.before_update(step);
+  if (update == Update::skip) return strategy.skipped(step);
+  if (update == Update::apply) replica.update(replica.everything());
+  replica.end_update();
+  return strategy.parameters_updated(step);
+}
+
+}  // namespace huddle

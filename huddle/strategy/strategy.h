@@ -1,0 +1,80 @@
+// What to exchange, with whom, at which moment of a step: the interface that every strategy
+// implements.
+//
+// One step, as a worker lives it:
+//
+//   before_forward -> forward -> backward { gradients_ready for each bucket } -> before_update ->
+//   update -> parameters_updated
+//
+// A strategy is made with a Replica and an Endpoint and knows nothing else of model, data or
+// engine.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "huddle/core/ids.h"
+#include "huddle/core/record.h"
+#include "huddle/strategy/replica.h"
+
+namespace huddle {
+
+// Who takes the optimizer step.
+enum class Update {
+  apply,      // The caller applies it to all parameters.
+  elsewhere,  // A server did; the parameters are new already.
+  done,       // The strategy did, bucket by bucket.
+  skip,       // Nobody: this step changes nothing.
+};
+
+// What a step came to.
+struct Outcome {
+  Group group;  // With whom this worker averaged.
+  double progress =
+      0;  // Steps of the run that are done, as learning-rate schedules should count them.
+  bool go_on = true;  // False when the strategy says that training is over.
+};
+
+// Named tensors and numbers: what a resumed run needs. Kept small; the replica itself is saved by
+// the trainer.
+struct Archive {
+  std::map<std::string, at::Tensor> tensors;
+  std::map<std::string, std::int64_t> numbers;
+};
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  // Waits for whatever the forward pass needs.
+  virtual void before_forward(Step) {}
+
+  // A bucket's gradients are complete. Called during the last backward of the step, in the order of
+  // the buckets.
+  virtual void gradients_ready(Step, const Bucket&) {}
+
+  // May wait.
+  virtual Update before_update(Step) { return Update::apply; }
+
+  // The exchange.
+  virtual Outcome parameters_updated(Step step) = 0;
+
+  // The step was offered but not taken (no data left, infinite gradients). Counts all the same.
+  virtual Outcome skipped(Step step) { return {.progress = static_cast<double>(step.value + 1)}; }
+
+  // Completes whatever is in flight. Nothing may be called after it.
+  virtual void finish() {}
+
+  // Further models worth evaluating (an anchor, a running mean), by name, each like the flat
+  // parameters.
+  virtual std::map<std::string, at::Tensor> models() const { return {}; }
+
+  // With load: what a resumed run needs beyond the replica. REQUIRES: between two steps.
+  virtual void save(Archive&) const {}
+  virtual void load(const Archive&) {}
+};
+
+}  // namespace huddle
