@@ -1,0 +1,108 @@
+#include "huddle/train/checkpoint.h"
+
+#include <fmt/format.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "huddle/core/error.h"
+#include "huddle/core/text.h"
+
+namespace huddle {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_whole(const fs::path& path, const char* data, std::size_t size) {
+  const fs::path temporary = path.string() + ".tmp";
+  std::ofstream file(temporary, std::ios::binary);
+  file.write(data, static_cast<std::streamsize>(size));
+  file.close();
+  if (!file) throw Error(concat("cannot write ", temporary.string(), ": is the disk full?"));
+  fs::rename(temporary, path);
+}
+
+std::vector<char> read_whole(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw UsageError(
+        concat("cannot read ", path.string(), ": is --resume the folder that --save wrote?"));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+void save_tensors(const fs::path& path, const NamedTensors& tensors) {
+  c10::Dict<std::string, at::Tensor> dictionary;
+  for (const auto& [name, tensor] : tensors) dictionary.insert(name, tensor.detach().cpu());
+  const std::vector<char> bytes = torch::jit::pickle_save(c10::IValue(dictionary));
+  write_whole(path, bytes.data(), bytes.size());
+}
+
+NamedTensors load_tensors(const fs::path& path) {
+  const std::vector<char> bytes = read_whole(path);
+  try {
+    NamedTensors tensors;
+    for (const auto& entry : torch::jit::pickle_load(bytes).toGenericDict())
+      tensors[entry.key().toStringRef()] = entry.value().toTensor();
+    return tensors;
+  } catch (const std::exception&) {
+    throw UsageError(concat(path.string(), " is truncated or not a file of tensors (", bytes.size(),
+                            " bytes)."));
+  }
+}
+
+fs::path CheckpointFolder::step_folder(std::int64_t step) const {
+  return directory_ / fmt::format("step-{:06}", step);
+}
+
+void CheckpointFolder::prepare() const {
+  try {
+    fs::create_directories(directory_);
+    write_whole(directory_ / ".probe", "", 0);
+    fs::remove(directory_ / ".probe");
+  } catch (const std::exception& error) {
+    throw UsageError(
+        concat("cannot write checkpoints to ", directory_.string(), ": ", error.what()));
+  }
+}
+
+void CheckpointFolder::save_worker(std::int64_t step, WorkerId worker,
+                                   const NamedTensors& state) const {
+  fs::create_directories(step_folder(step));
+  save_tensors(step_folder(step) / fmt::format("worker-{}.pt", worker.value), state);
+}
+
+void CheckpointFolder::save_consensus(const NamedTensors& state) const {
+  save_tensors(directory_ / "consensus.pt", state);
+}
+
+void CheckpointFolder::commit(const CheckpointInfo& info) const {
+  const nlohmann::json json = {
+      {"step", info.step}, {"workers", info.workers}, {"settings", info.settings}};
+  const std::string text = json.dump(2) + "\n";
+  write_whole(directory_ / "checkpoint.json", text.data(), text.size());
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory_))
+    if (entry.is_directory() && entry.path().filename().string().starts_with("step-") &&
+        entry.path() != step_folder(info.step))
+      fs::remove_all(entry.path());
+}
+
+CheckpointInfo CheckpointFolder::load_info() const {
+  const fs::path path = directory_ / "checkpoint.json";
+  const std::vector<char> text = read_whole(path);
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    return {json.at("step"), json.at("workers"), json.at("settings")};
+  } catch (const nlohmann::json::exception& error) {
+    throw UsageError(concat(path.string(), " is truncated or not a checkpoint: ", error.what()));
+  }
+}
+
+NamedTensors CheckpointFolder::load_worker(std::int64_t step, WorkerId worker) const {
+  return load_tensors(step_folder(step) / fmt::format("worker-{}.pt", worker.value));
+}
+
+}  // namespace huddle

@@ -1,0 +1,45 @@
+// IDX, the file format of MNIST and its relatives: a magic number, the sizes as big-endian 32-bit
+// numbers, then the values.
+//
+// Only what image sets need is read: unsigned bytes in one dimension (labels) or three (images). A
+// file that is missing or damaged is a UsageError that names it, says what is wrong and ends with
+// the way out.
+
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace huddle {
+
+// Where bytes came from, for messages.
+struct IdxOrigin {
+  std::string name;     // A path, or what the embedded bytes are called.
+  std::string way_out;  // What to do if they are bad ("run: …"); may be empty.
+};
+
+// One IDX file in memory; the last dimension runs fastest.
+struct IdxArray {
+  IdxOrigin origin;
+  std::vector<std::int64_t> sizes;
+  std::vector<std::uint8_t> values;
+};
+
+// As many images as labels.
+struct LabelledImages {
+  IdxArray images;  // Three sizes: count, height, width.
+  IdxArray labels;  // One size: count.
+};
+
+IdxArray parse_idx(IdxOrigin origin, std::span<const std::uint8_t> bytes);
+
+IdxArray read_idx(const std::filesystem::path& path, std::string way_out);
+
+// Throws UsageError unless there are three-dimensional images, one-dimensional labels, and as many
+// of one as of the other.
+LabelledImages pair_up(IdxArray images, IdxArray labels);
+
+}  // namespace huddle

@@ -1,0 +1,100 @@
+#include "huddle/train/images.h"
+
+#include <torch/nn/functional/loss.h>
+#include <torch/nn/module.h>
+
+#include <algorithm>
+
+#include "huddle/train/dataset.h"
+#include "huddle/train/models.h"
+#include "huddle/train/sampler.h"
+
+namespace huddle {
+namespace {
+
+// Samples evaluated at once: large enough for speed, small enough that the activations of a worker
+// stay in cache.
+constexpr std::int64_t kEvaluationBatch = 256;
+
+class ImageWorkload final : public Workload {
+ public:
+  ImageWorkload(const ImageData& data, std::unique_ptr<Model> model, Sampler sampler)
+      : data_(data), model_(std::move(model)), sampler_(std::move(sampler)) {}
+
+  torch::nn::Module& module() override { return model_->module(); }
+
+  at::Tensor loss(std::int64_t batch) override {
+    const std::vector<std::int64_t> samples = sampler_.batch(Step{batch});
+    const at::Tensor index = torch::tensor(samples, at::kLong);
+    const at::Tensor scores = model_->forward(data_.train.images.index_select(0, index));
+    return torch::nn::functional::cross_entropy(scores, data_.train.labels.index_select(0, index));
+  }
+
+  Quality evaluate(const std::function<void()>& between) override {
+    const torch::NoGradGuard no_grad;
+    const bool was_training = module().is_training();
+    module().eval();
+    double loss = 0;
+    std::int64_t correct = 0;
+    for (std::int64_t begin = 0; begin < data_.test.size(); begin += kEvaluationBatch) {
+      between();
+      const std::int64_t count = std::min(kEvaluationBatch, data_.test.size() - begin);
+      const at::Tensor labels = data_.test.labels.narrow(0, begin, count);
+      const at::Tensor scores = model_->forward(data_.test.images.narrow(0, begin, count));
+      loss += torch::nn::functional::cross_entropy(scores, labels).item<double>() *
+              static_cast<double>(count);
+      correct += scores.argmax(1).eq(labels).sum().item<std::int64_t>();
+    }
+    module().train(was_training);
+    const auto total = static_cast<double>(data_.test.size());
+    return {.loss = loss / total, .accuracy = static_cast<double>(correct) / total};
+  }
+
+ private:
+  const ImageData& data_;
+  const std::unique_ptr<Model> model_;
+  Sampler sampler_;
+};
+
+class ImageProblem final : public Problem {
+ public:
+  explicit ImageProblem(const ProblemOptions& options)
+      : options_(options),
+        data_(load_data(options.data, options.data_directory)),
+        labels_(label_values(data_.train)) {
+    make(WorkerId{0});  // Throws now what would otherwise be thrown inside the run.
+    steps_per_epoch_ = sampler(WorkerId{0}).steps_per_epoch();
+  }
+
+  std::unique_ptr<Workload> workload(WorkerId worker) const override { return make(worker); }
+  std::int64_t steps_per_epoch() const override { return steps_per_epoch_; }
+
+ private:
+  Sampler sampler(WorkerId worker) const {
+    const SamplerOptions options{.split = parse_split(options_.split),
+                                 .workers = options_.workers,
+                                 .batch = options_.batch,
+                                 .seed = options_.seed};
+    return Sampler(options, labels_, worker);
+  }
+
+  std::unique_ptr<ImageWorkload> make(WorkerId worker) const {
+    const at::Tensor& images = data_.train.images;
+    const InputShape shape{images.size(1), images.size(2), images.size(3)};
+    return std::make_unique<ImageWorkload>(
+        data_, make_model(options_.model, shape, data_.classes, options_.seed), sampler(worker));
+  }
+
+  const ProblemOptions options_;
+  const ImageData data_;
+  const std::vector<int> labels_;
+  std::int64_t steps_per_epoch_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<Problem> load_images(const ProblemOptions& options) {
+  return std::make_unique<ImageProblem>(options);
+}
+
+}  // namespace huddle

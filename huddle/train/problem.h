@@ -1,0 +1,66 @@
+// What is trained: a model, its data and how good it is. Knows nothing of strategies.
+//
+// A Problem is loaded once and shared by all workers; each worker makes its own Workload of it.
+
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "huddle/core/ids.h"
+#include "huddle/core/random.h"
+#include "huddle/core/record.h"
+
+namespace torch::nn {
+class Module;
+}  // namespace torch::nn
+
+namespace huddle {
+
+struct ProblemOptions {
+  std::string model = "mlp";
+  std::string data = "digits";
+  std::filesystem::path data_directory;
+  std::string split = "iid";
+  int workers = 1;
+  std::int64_t batch = 32;
+  Random::Seed seed = 0;
+};
+
+// One worker's share of a problem. Used by its worker's thread alone.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  virtual torch::nn::Module& module() = 0;
+
+  // The loss on this worker's batch number `batch`, ready for backward().
+  virtual at::Tensor loss(std::int64_t batch) = 0;
+
+  // How good the module is now, on data that nobody trains on. Leaves the module as it was. Calls
+  // `between` every now and then, so that a long evaluation can be ended by an exception from
+  // there.
+  virtual Quality evaluate(const std::function<void()>& between) = 0;
+};
+
+// Immutable; any thread may use it.
+class Problem {
+ public:
+  virtual ~Problem() = default;
+  virtual std::unique_ptr<Workload> workload(WorkerId worker) const = 0;
+
+  // Steps in which the workers together see all training data once, at one batch per worker and
+  // step.
+  virtual std::int64_t steps_per_epoch() const = 0;
+};
+
+// Throws UsageError for whatever cannot work: unknown names and keys, missing files, a batch larger
+// than a worker's shard.
+std::unique_ptr<Problem> load_problem(const ProblemOptions& options);
+
+}  // namespace huddle

@@ -1,0 +1,222 @@
+#include "huddle/train/sync.h"
+
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
+#include <torch/nn/module.h>
+
+#include <cmath>
+#include <vector>
+
+#include "huddle/collective/average.h"
+#include "huddle/collective/broadcast.h"
+#include "huddle/core/error.h"
+#include "huddle/strategy/registry.h"
+#include "huddle/strategy/step.h"
+#include "huddle/train/flat_module.h"
+#include "huddle/train/optimizer.h"
+
+namespace huddle {
+namespace {
+
+// Tags of what is measured rather than trained; no strategy uses this lane.
+constexpr Lane kMeasureLane{63};
+
+Averaging averaging_for(const AttachOptions& options) {
+  return {.workers_per_rack = options.workers_per_rack, .deadline = options.deadline};
+}
+
+}  // namespace
+
+struct Sync::State {
+  State(Endpoint& world, torch::nn::Module& users_module, torch::optim::Optimizer& users_optimizer,
+        std::string_view spec, const AttachOptions& options)
+      : endpoint(world),
+        module(users_module),
+        optimizer(users_optimizer),
+        everyone(Group::everyone(world.workers())),
+        flat(flatten(users_module)),
+        replica(flat.parameters, flat.gradients, flat.statistics, flat.parameter_sizes,
+                UpdateRule(update_options(users_optimizer))),
+        measuring(averaging_for(options), kMeasureLane) {
+    const Tag tag{.kind = Kind::payload, .lane = kMeasureLane};
+    broadcast(endpoint, everyone, WorkerId{0}, flat.parameters, tag, options.deadline);
+    broadcast(endpoint, everyone, WorkerId{0}, flat.statistics, tag, options.deadline);
+    strategy = make_strategy(spec, {endpoint, replica, meter, averaging_for(options)});
+    install_hooks();
+  }
+
+  ~State() {
+    for (const at::Tensor& parameter : flat.module_parameters)
+      torch::autograd::impl::set_post_acc_grad_hooks(parameter, nullptr);
+  }
+
+  // Told by autograd, on this worker's thread, each time it has added to a parameter's gradient.
+  struct GradientHook final : torch::autograd::PostAccumulateGradHook {
+    GradientHook(State& owner, std::size_t index) : state(owner), parameter(index) {}
+    void operator()(const torch::autograd::Variable&) override { state.gradient_added(parameter); }
+    State& state;
+    std::size_t parameter;
+  };
+
+  void install_hooks() {
+    const std::vector<Bucket>& buckets = replica.buckets();
+    bucket_of.assign(flat.parameter_sizes.size(), -1);
+    parameters_in.assign(buckets.size(), 0);
+    std::int64_t offset = 0;
+    for (std::size_t i = 0; i < flat.parameter_sizes.size(); ++i) {
+      for (const Bucket& bucket : buckets)
+        if (flat.parameter_sizes[i] > 0 && bucket.range.begin <= offset &&
+            offset < bucket.range.end)
+          bucket_of[i] = bucket.index;
+      offset += flat.parameter_sizes[i];
+      if (bucket_of[i] < 0) continue;
+      ++parameters_in[static_cast<std::size_t>(bucket_of[i])];
+      torch::autograd::impl::set_post_acc_grad_hooks(flat.module_parameters[i],
+                                                     std::make_unique<GradientHook>(*this, i));
+    }
+  }
+
+  void gradient_added(std::size_t parameter) {
+    restore_gradient_view(flat,
+                          parameter);  // The user may have called zero_grad() after begin_step().
+    if (!in_step) return;
+    --awaited[static_cast<std::size_t>(bucket_of[parameter])];
+    report_ready(0);
+  }
+
+  // Tells the strategy of every bucket, in order, that misses at most `missing` additions.
+  void report_ready(int missing) {
+    const std::vector<Bucket>& buckets = replica.buckets();
+    while (next_bucket < buckets.size() && awaited[next_bucket] <= missing)
+      strategy->gradients_ready(step, buckets[next_bucket++]);
+  }
+
+  // The mean of everybody's `values`. In double: equal models have exactly their own value as mean,
+  // and no drift.
+  at::Tensor mean_of(const at::Tensor& values) {
+    const at::Tensor mean = values.to(at::kDouble, /*non_blocking=*/false, /*copy=*/true);
+    measuring.average(endpoint, everyone, mean, Sequence{measurement++});
+    return mean;
+  }
+
+  double drift_from(const at::Tensor& mean) {
+    const at::Tensor squared_distance =
+        mean_of((replica.parameters() - mean).square().sum().reshape({1}));
+    const double norm = mean.norm().item<double>();
+    return norm > 0 ? std::sqrt(squared_distance.item<double>()) / norm : 0;
+  }
+
+  Endpoint& endpoint;
+  torch::nn::Module& module;
+  torch::optim::Optimizer& optimizer;
+  const Group everyone;
+  FlatModule flat;
+  Replica replica;
+  Meter meter;
+  Averager measuring;
+  std::uint32_t measurement = 0;
+  std::unique_ptr<Strategy> strategy;
+
+  Step step;
+  bool in_step = false;
+  std::vector<int> bucket_of;      // By parameter; -1 for one without elements.
+  std::vector<int> parameters_in;  // By bucket.
+  std::vector<int> awaited;        // By bucket: additions still to come in this step.
+  std::size_t next_bucket = 0;     // The first that the strategy has not been told of.
+};
+
+Sync::Sync(Endpoint& endpoint, torch::nn::Module& module, torch::optim::Optimizer& optimizer,
+           std::string_view strategy, const AttachOptions& options)
+    : state_(std::make_unique<State>(endpoint, module, optimizer, strategy, options)) {}
+
+Sync::~Sync() = default;
+Sync::Sync(Sync&&) noexcept = default;
+
+void Sync::begin_step(int backwards) {
+  State& state = *state_;
+  check(!state.in_step, "begin_step() twice without step()");
+  check(backwards >= 1, "a step needs at least one backward pass");
+  restore_gradient_views(state.flat);
+  state.flat.gradients.zero_();
+  state.strategy->before_forward(state.step);
+  state.awaited = state.parameters_in;
+  for (int& count : state.awaited) count *= backwards;
+  state.next_bucket = 0;
+  state.in_step = true;
+}
+
+Outcome Sync::step() {
+  State& state = *state_;
+  check(state.in_step, "step() without begin_step()");
+  // Parameters that took no part in the loss never report; their gradients are 0.
+  state.report_ready(std::numeric_limits<int>::max());
+  state.in_step = false;
+  state.replica.set_learning_rate(learning_rate(state.optimizer));
+  const Outcome outcome = take_step(*state.strategy, state.replica, state.step);
+  ++state.step.value;
+  return outcome;
+}
+
+void Sync::finish() { state_->strategy->finish(); }
+
+Sync::Consensus::Consensus(Sync& sync)
+    : sync_(sync),
+      own_parameters_(sync.replica().parameters().clone()),
+      own_statistics_(sync.replica().statistics().clone()) {
+  const at::Tensor mean = sync.state_->mean_of(own_parameters_);
+  drift_ = sync.state_->drift_from(mean);
+  sync.replica().parameters().copy_(mean);
+  sync.replica().statistics().copy_(sync.state_->mean_of(own_statistics_));
+}
+
+Sync::Consensus::~Consensus() {
+  sync_.replica().parameters().copy_(own_parameters_);
+  sync_.replica().statistics().copy_(own_statistics_);
+}
+
+double Sync::drift() {
+  return state_->drift_from(state_->mean_of(state_->replica.parameters()));
+}
+
+Meter::Total Sync::take_traffic() { return state_->meter.take(); }
+
+Step Sync::next_step() const { return state_->step; }
+
+const Replica& Sync::replica() const { return state_->replica; }
+
+std::map<std::string, at::Tensor> Sync::save() const {
+  std::map<std::string, at::Tensor> saved;
+  for (const auto& [name, tensor] : state_dict(state_->module))
+    saved["module/" + name] = tensor.clone();
+  for (const Slot& slot : state_->replica.slots()) saved["slot/" + slot.name] = slot.values.clone();
+  Archive archive;
+  state_->strategy->save(archive);
+  archive.numbers["step"] = state_->step.value;
+  archive.numbers["updates"] = state_->replica.updates();
+  for (const auto& [name, tensor] : archive.tensors) saved["strategy/" + name] = tensor.clone();
+  for (const auto& [name, number] : archive.numbers)
+    saved["number/" + name] = at::scalar_tensor(number, at::kLong);
+  return saved;
+}
+
+void Sync::load(const std::map<std::string, at::Tensor>& saved) {
+  const auto restore = [&](const std::string& name, const at::Tensor& into) {
+    const auto found = saved.find(name);
+    if (found == saved.end() || found->second.sizes() != into.sizes())
+      throw UsageError("the checkpoint does not fit the model: '" + name +
+                       "' is missing or of another shape.");
+    into.copy_(found->second);
+  };
+  for (const auto& [name, tensor] : state_dict(state_->module)) restore("module/" + name, tensor);
+  for (const Slot& slot : state_->replica.slots()) restore("slot/" + slot.name, slot.values);
+  Archive archive;
+  for (const auto& [name, tensor] : saved) {
+    if (name.starts_with("strategy/")) archive.tensors[name.substr(9)] = tensor;
+    if (name.starts_with("number/")) archive.numbers[name.substr(7)] = tensor.item<std::int64_t>();
+  }
+  state_->step = Step{archive.numbers.at("step")};
+  state_->replica.set_updates(archive.numbers.at("updates"));
+  state_->strategy->load(archive);
+}
+
+}  // namespace huddle

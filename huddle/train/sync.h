@@ -1,0 +1,104 @@
+// A user's model and optimizer under a strategy: what `worker.attach(model, optimizer, "ds_sync")`
+// returns.
+//
+//   for (...) {
+//     sync.begin_step();                        // instead of optimizer.zero_grad()
+//     loss(model).backward();                   // gradients may already travel while this goes on
+//     sync.step();                              // instead of optimizer.step()
+//   }
+//   sync.finish();
+//   { auto consensus = sync.consensus(); evaluate(model); }   // the mean of all workers' models,
+//   for the time of the block
+
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "huddle/core/record.h"
+#include "huddle/strategy/strategy.h"
+#include "huddle/transport/endpoint.h"
+
+namespace torch::nn {
+class Module;
+}  // namespace torch::nn
+namespace torch::optim {
+class Optimizer;
+}  // namespace torch::optim
+
+namespace huddle {
+
+struct AttachOptions {
+  int workers_per_rack = 0;  // As in Cluster: which workers are near one another; 0: all.
+  Deadline deadline;         // For every wait.
+};
+
+// All of this is called by the worker's own thread, at the same points of the run on every worker.
+class Sync {
+ public:
+  // Moves the module's parameters and statistics into flat tensors and gives everybody those of
+  // worker 0. The module and the optimizer stay the user's and must outlive this. Throws UsageError
+  // on a strategy or optimizer that cannot work.
+  Sync(Endpoint& endpoint, torch::nn::Module& module, torch::optim::Optimizer& optimizer,
+       std::string_view strategy, const AttachOptions& options);
+  ~Sync();
+  Sync(Sync&&) noexcept;
+  Sync& operator=(Sync&&) = delete;
+
+  // Zeroes the gradients and waits for whatever the forward pass needs. `backwards`: how many
+  // backward passes add up to this step's gradients.
+  void begin_step(int backwards = 1);
+
+  // Updates the parameters and exchanges. Waits for the group as the strategy demands.
+  Outcome step();
+
+  // Completes whatever is in flight. Steps are over after this.
+  void finish();
+
+  // The mean of all workers' parameters and statistics, in the module for the lifetime of the
+  // object. A collective.
+  class Consensus {
+   public:
+    ~Consensus();
+    Consensus(const Consensus&) = delete;
+    Consensus& operator=(const Consensus&) = delete;
+
+    // Root mean square distance of the workers' parameters from their mean, relative to the mean's
+    // norm.
+    double drift() const { return drift_; }
+
+   private:
+    friend class Sync;
+    explicit Consensus(Sync& sync);
+    Sync& sync_;
+    at::Tensor own_parameters_;
+    at::Tensor own_statistics_;
+    double drift_ = 0;
+  };
+  Consensus consensus() { return Consensus(*this); }
+
+  // The drift alone. A collective, of the size of the model.
+  double drift();
+
+  // What this worker exchanged since the last call.
+  Meter::Total take_traffic();
+
+  Step next_step() const;
+  const Replica& replica() const;
+
+  // All state of this worker by name, for checkpoints: the module's, the optimizer's and the
+  // strategy's. REQUIRES: between steps.
+  std::map<std::string, at::Tensor> save() const;
+
+  // REQUIRES: a state that `save` made of the same model, optimizer and strategy.
+  void load(const std::map<std::string, at::Tensor>& state);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace huddle

@@ -1,0 +1,142 @@
+#include "huddle/train/sync.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "huddle/core/error.h"
+#include "huddle/train/models.h"
+#include "huddle/train/worker.h"
+
+namespace huddle {
+namespace {
+
+at::Tensor batch_of(int worker, int step) {
+  return torch::arange(4 * 64, torch::kFloat).reshape({4, 1, 8, 8}).sin() * (1 + worker) +
+         0.1 * step;
+}
+
+at::Tensor loss_of(Model& model, const at::Tensor& images) {
+  return torch::nn::functional::cross_entropy(model.forward(images),
+                                              torch::tensor({0, 1, 2, 3}, torch::kLong));
+}
+
+TEST(Sync, BspEqualsOneWorkerOnTheJoinedBatchForAModelWithoutBatchNorm) {
+  const auto reference = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
+  torch::optim::SGD optimizer(reference->module().parameters(),
+                              torch::optim::SGDOptions(0.05).momentum(0.9));
+  for (int step = 0; step < 5; ++step) {
+    optimizer.zero_grad();
+    ((loss_of(*reference, batch_of(0, step)) + loss_of(*reference, batch_of(1, step))) / 2)
+        .backward();
+    optimizer.step();
+  }
+  run(threads(2), [&](Worker& worker) {
+    const auto model =
+        make_model("mlp:hidden=16", {1, 8, 8}, 10,
+                   1 + static_cast<std::uint64_t>(worker.id()));  // Made equal by attach.
+    torch::optim::SGD own(model->module().parameters(),
+                          torch::optim::SGDOptions(0.05).momentum(0.9));
+    Sync sync = worker.attach(model->module(), own, "bsp:buckets=3");
+    for (int step = 0; step < 5; ++step) {
+      sync.begin_step();
+      loss_of(*model, batch_of(worker.id(), step)).backward();
+      sync.step();
+    }
+    sync.finish();
+    const auto expected = reference->module().parameters();
+    const auto actual = model->module().parameters();
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_TRUE(torch::allclose(actual[i], expected[i], 1e-5, 1e-6));
+  });
+}
+
+TEST(Sync, AccumulatesBackwardPassesBeforeItExchanges) {
+  at::Tensor once;
+  for (const int passes : {1, 2})
+    run(threads(2), [&](Worker& worker) {
+      const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
+      torch::optim::SGD optimizer(model->module().parameters(), 0.05);
+      Sync sync = worker.attach(model->module(), optimizer, "bsp:buckets=2");
+      for (int step = 0; step < 3; ++step) {
+        sync.begin_step(passes);
+        for (int pass = 0; pass < passes; ++pass)
+          (loss_of(*model, batch_of(worker.id(), step)) / passes).backward();
+        sync.step();
+      }
+      if (worker.id() != 0) return;
+      if (passes == 1) once = sync.replica().parameters().clone();
+      EXPECT_TRUE(torch::allclose(sync.replica().parameters(), once, 1e-5, 1e-6));
+    });
+}
+
+TEST(Sync, FollowsALearningRateThatTheUserChanges) {
+  run(threads(1), [&](Worker& worker) {
+    const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
+    torch::optim::SGD optimizer(model->module().parameters(), 0.05);
+    Sync sync = worker.attach(model->module(), optimizer, "bsp");
+    optimizer.param_groups().front().options().set_lr(0);
+    const at::Tensor before = sync.replica().parameters().clone();
+    sync.begin_step();
+    loss_of(*model, batch_of(0, 0)).backward();
+    sync.step();
+    EXPECT_TRUE(torch::equal(sync.replica().parameters(), before));
+  });
+}
+
+TEST(Sync, ConsensusIsTheMeanForTheTimeOfItsBlock) {
+  run(threads(3), [&](Worker& worker) {
+    const auto model = make_model("cnn:channels=2", {1, 8, 8}, 10, 1);
+    torch::optim::SGD optimizer(model->module().parameters(), 0.05);
+    Sync sync = worker.attach(model->module(), optimizer, "bsp");
+    const at::Tensor common = sync.replica().parameters().clone();
+    const at::Tensor common_statistics = sync.replica().statistics().clone();
+    sync.replica().parameters().add_(worker.id() - 1);
+    sync.replica().statistics().add_(worker.id() - 1);
+    const at::Tensor own = sync.replica().parameters().clone();
+    {
+      const Sync::Consensus consensus = sync.consensus();
+      EXPECT_TRUE(torch::allclose(sync.replica().parameters(), common, 1e-5, 1e-6));
+      EXPECT_TRUE(torch::allclose(sync.replica().statistics(), common_statistics, 1e-5, 1e-6));
+      const double expected =
+          std::sqrt(2.0 / 3 * static_cast<double>(own.numel())) / common.norm().item<double>();
+      EXPECT_NEAR(consensus.drift(), expected, 1e-4 * expected);
+    }
+    EXPECT_TRUE(torch::equal(sync.replica().parameters(), own));
+    EXPECT_GT(sync.drift(), 0);
+    EXPECT_TRUE(torch::equal(sync.replica().parameters(), own))
+        << "measuring drift must not change the model";
+  });
+}
+
+TEST(Sync, ToleratesTheUsersOwnZeroGradBeforeAndAfterBeginStep) {
+  std::vector<at::Tensor> results;
+  for (const int when : {0, 1, 2})
+    run(threads(1), [&](Worker& worker) {
+      const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
+      torch::optim::SGD optimizer(model->module().parameters(), 0.05);
+      Sync sync = worker.attach(model->module(), optimizer, "bsp:buckets=2");
+      for (int step = 0; step < 3; ++step) {
+        if (when == 1) optimizer.zero_grad();
+        sync.begin_step();
+        if (when == 2) optimizer.zero_grad();
+        loss_of(*model, batch_of(0, step)).backward();
+        sync.step();
+      }
+      results.push_back(sync.replica().parameters().clone());
+    });
+  EXPECT_TRUE(torch::equal(results[1], results[0]));
+  EXPECT_TRUE(torch::equal(results[2], results[0]));
+}
+
+TEST(Sync, RefusesOptimizersThatItCannotStep) {
+  EXPECT_THROW(run(threads(1),
+                   [&](Worker& worker) {
+                     const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
+                     torch::optim::RMSprop optimizer(model->module().parameters(), 0.05);
+                     worker.attach(model->module(), optimizer, "bsp");
+                   }),
+               UsageError);
+}
+
+}  // namespace
+}  // namespace huddle

@@ -1,0 +1,53 @@
+// The step loop: trains a problem under a strategy on whatever engine the launcher stands for, and
+// says what came of it.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "huddle/core/ids.h"
+#include "huddle/core/record.h"
+#include "huddle/strategy/update_rule.h"
+#include "huddle/train/checkpoint.h"
+#include "huddle/train/problem.h"
+#include "huddle/transport/launcher.h"
+
+namespace huddle {
+
+struct TrainOptions {
+  std::string strategy = "bsp";
+  int workers = 1;
+  std::int64_t steps = 100;
+  std::int64_t batch =
+      32;  // Samples per worker and backward pass; for the figures only, the problem has its own.
+  int accumulate = 1;  // Backward passes per step.
+  UpdateOptions update;
+  std::string schedule = "constant";  // Of the learning rate; see learning_rate.h.
+  int workers_per_rack = 0;
+  Seconds compute_per_step = 0;  // Passed beside the real computation.
+  Deadline deadline;
+  std::int64_t drift_every = 0;  // Steps between two measurements of drift; 0: only at the end.
+  std::optional<CheckpointFolder> save;
+  std::int64_t save_every = 0;                        // 0: only at the end.
+  std::map<std::string, std::string> saved_settings;  // For checkpoint.json.
+  std::vector<NamedTensors> resume;                   // By worker; empty: start afresh.
+};
+
+// Called by the workers' threads, each for its own records.
+using StepObserver = std::function<void(const StepRecord&)>;
+
+// What a run came to. When it failed or was interrupted, `error` says how, and the summary tells of
+// what was done until then.
+struct TrainResult {
+  Summary summary;  // The fields that the trainer knows.
+  std::exception_ptr error;
+};
+
+TrainResult train(Launcher& launcher, const Problem& problem, const TrainOptions& options,
+                  const StepObserver& observer);
+
+}  // namespace huddle

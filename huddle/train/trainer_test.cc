@@ -1,0 +1,164 @@
+// Whole runs in this process: they learn, they repeat bit for bit, they resume bit for bit.
+
+#include "huddle/train/trainer.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "huddle/core/error.h"
+#include "huddle/transport/threads/launcher.h"
+
+namespace huddle {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Setting {
+  TrainOptions options;
+  ProblemOptions problem;
+  ThreadsOptions engine;
+};
+
+Setting small_run(int workers) {
+  Setting run;
+  run.options = {.strategy = "bsp",
+                 .workers = workers,
+                 .steps = 40,
+                 .batch = 16,
+                 .update = {.learning_rate = 0.1, .momentum = 0.9},
+                 .deadline = {60}};
+  run.problem = {
+      .model = "mlp:hidden=32", .data = "digits", .workers = workers, .batch = 16, .seed = 3};
+  run.engine.cluster.workers = workers;
+  return run;
+}
+
+TrainResult train(
+    const Setting& run, const StepObserver& observer = [](const StepRecord&) {}) {
+  const auto launcher = make_threads_launcher(run.engine);
+  return train(*launcher, *load_problem(run.problem), run.options, observer);
+}
+
+// The state of worker 0 after the run.
+NamedTensors final_state(Setting run, const std::string& name) {
+  const fs::path folder = fs::temp_directory_path() / ("huddle_trainer_" + name);
+  fs::remove_all(folder);
+  run.options.save = CheckpointFolder(folder);
+  run.options.save->prepare();
+  EXPECT_FALSE(train(run).error);
+  const NamedTensors state = CheckpointFolder(folder).load_worker(run.options.steps, WorkerId{0});
+  fs::remove_all(folder);
+  return state;
+}
+
+void expect_equal(const NamedTensors& a, const NamedTensors& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (const auto& [name, tensor] : a) EXPECT_TRUE(at::equal(tensor, b.at(name))) << name;
+}
+
+TEST(Trainer, LearnsDigitsAndTellsWhatItCameTo) {
+  Setting run = small_run(3);
+  run.options.steps = 150;
+  run.options.drift_every = 50;
+  std::mutex mutex;
+  std::vector<StepRecord> records;
+  const TrainResult result = train(run, [&](const StepRecord& record) {
+    const std::lock_guard lock(mutex);
+    records.push_back(record);
+  });
+  EXPECT_FALSE(result.error);
+  EXPECT_EQ(records.size(), 450u);
+  EXPECT_GT(result.summary.consensus->accuracy, 0.9);
+  EXPECT_EQ(result.summary.by_worker.size(), 3u);
+  EXPECT_EQ(result.summary.drift, 0.0) << "synchronous workers never drift";
+  EXPECT_EQ(result.summary.steps_done, 150);
+  EXPECT_GT(result.summary.samples_per_second, 0);
+  EXPECT_GT(result.summary.bytes_sent_per_worker, 0);
+  for (const StepRecord& record : records) {
+    EXPECT_EQ(record.group, Group::everyone(3));
+    EXPECT_EQ(record.drift.has_value(), (record.step.value + 1) % 50 == 0);
+  }
+}
+
+TEST(Trainer, RepeatsBitForBit) {
+  const Setting run = small_run(3);
+  expect_equal(final_state(run, "first"), final_state(run, "second"));
+  Setting other = run;
+  other.problem.seed = 4;
+  EXPECT_FALSE(at::equal(final_state(run, "third").at("module/scores.weight"),
+                         final_state(other, "fourth").at("module/scores.weight")));
+}
+
+TEST(Trainer, AResumedRunGivesTheBitsOfAnUninterruptedOne) {
+  for (const char* model : {"mlp:hidden=32", "cnn:channels=2"})
+    for (const UpdateOptions::Kind kind : {UpdateOptions::Kind::sgd, UpdateOptions::Kind::adamw}) {
+      Setting run = small_run(2);
+      run.problem.model = model;
+      run.options.update = {.kind = kind,
+                            .learning_rate = 0.01,
+                            .momentum = kind == UpdateOptions::Kind::sgd ? 0.9 : 0};
+      run.options.accumulate = 2;
+      run.options.schedule = "step:every=15";
+      const fs::path folder = fs::temp_directory_path() / "huddle_trainer_resume";
+      fs::remove_all(folder);
+      Setting first = run;
+      first.options.steps = 13;
+      first.options.save = CheckpointFolder(folder);
+      first.options.save->prepare();
+      ASSERT_FALSE(train(first).error);
+      Setting second = run;
+      for (int worker = 0; worker < 2; ++worker)
+        second.options.resume.push_back(CheckpointFolder(folder).load_worker(13, WorkerId{worker}));
+      expect_equal(final_state(second, "resumed"), final_state(run, "whole"));
+      fs::remove_all(folder);
+    }
+}
+
+TEST(Trainer, TellsHowFarItCameWhenAWorkerDies) {
+  Setting run = small_run(3);
+  run.engine.cluster.deaths = {{WorkerId{1}, Step{10}}};
+  const TrainResult result = train(run);
+  ASSERT_TRUE(result.error);
+  EXPECT_EQ(result.summary.steps_done, 10);
+  try {
+    std::rethrow_exception(result.error);
+  } catch (const PeerLost& lost) {
+    EXPECT_NE(std::string(lost.what()).find("worker 1 died at step 10"), std::string::npos)
+        << lost.what();
+  }
+}
+
+TEST(Trainer, SolvesTheQuadraticProblem) {
+  Setting run = small_run(4);
+  run.problem.data = "quadratic:dimension=20,noise=0,spread=0";
+  run.options.steps = 200;
+  const TrainResult result = train(run);
+  ASSERT_FALSE(result.error);
+  EXPECT_LT(result.summary.consensus->loss, 1e-6);
+  EXPECT_FALSE(result.summary.consensus->accuracy);
+}
+
+TEST(LoadProblem, RefusesWhatCannotWorkBeforeAnyWork) {
+  ProblemOptions good{.model = "mlp", .data = "digits", .workers = 4, .batch = 32};
+  const auto refused = [&](auto change) {
+    ProblemOptions bad = good;
+    change(bad);
+    EXPECT_THROW(load_problem(bad), UsageError);
+  };
+  EXPECT_NO_THROW(load_problem(good));
+  refused([](ProblemOptions& options) { options.model = "mlpp"; });
+  refused([](ProblemOptions& options) { options.data = "digitz"; });
+  refused([](ProblemOptions& options) { options.split = "dirichlet"; });
+  refused([](ProblemOptions& options) { options.batch = 10'000; });
+  refused([](ProblemOptions& options) { options.workers = 0; });
+  refused([](ProblemOptions& options) {
+    options.data = "mnist";
+    options.data_directory = "/nowhere";
+  });
+  refused([](ProblemOptions& options) { options.data = "quadratic:dimension=0"; });
+}
+
+}  // namespace
+}  // namespace huddle
