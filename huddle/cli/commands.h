@@ -1,0 +1,13 @@
+// The subcommands of `huddle`. Each declares its options and returns what runs it.
+
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace huddle {
+
+// Each adds one subcommand to `program`; its callback stores the exit status in `status`.
+void add_train_command(CLI::App& program, int& status);
+void add_list_command(CLI::App& program, int& status);
+
+}  // namespace huddle

@@ -1,0 +1,21 @@
+// The engines that this build has, by name.
+
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "huddle/core/cluster.h"
+#include "huddle/core/spec.h"
+#include "huddle/transport/launcher.h"
+
+namespace huddle {
+
+std::vector<SpecInfo> known_engines();
+
+// `spec`: "threads", "threads:native=off". Throws UsageError on an unknown engine or key and on a
+// cluster that cannot be.
+std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster);
+
+}  // namespace huddle

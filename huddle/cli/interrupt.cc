@@ -1,0 +1,46 @@
+#include "huddle/cli/interrupt.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <ctime>
+
+namespace huddle {
+namespace {
+
+sigset_t watched_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  return signals;
+}
+
+}  // namespace
+
+InterruptWatcher::InterruptWatcher(std::function<void()> stop) : stop_(std::move(stop)) {
+  const sigset_t signals = watched_signals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  thread_ = std::thread([this] { watch(); });
+}
+
+InterruptWatcher::~InterruptWatcher() {
+  over_ = true;
+  thread_.join();
+  const sigset_t signals = watched_signals();
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
+void InterruptWatcher::watch() {
+  const sigset_t signals = watched_signals();
+  const timespec a_moment{.tv_sec = 0, .tv_nsec = 100'000'000};
+  for (bool asked = false; !over_;) {
+    if (sigtimedwait(&signals, nullptr, &a_moment) < 0) continue;
+    if (asked) _exit(130);
+    asked = true;
+    stop_();
+  }
+}
+
+}  // namespace huddle

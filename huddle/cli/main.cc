@@ -1,0 +1,72 @@
+// The program `huddle`. Exit status: 0 done, 1 the run failed, 2 wrong usage (nothing was run), 130
+// interrupted.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "huddle/cli/commands.h"
+#include "huddle/core/error.h"
+#include "huddle/core/text.h"
+
+namespace huddle {
+namespace {
+
+// "did you mean --workers?" for an option or subcommand that nobody knows.
+std::string suggestion(const CLI::App& program, const std::vector<std::string>& arguments) {
+  const std::vector<CLI::App*> chosen = program.get_subcommands();
+  const CLI::App& app = chosen.empty() ? program : *chosen.front();
+  std::vector<std::string> known;
+  for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    known.push_back(command->get_name());
+  for (const std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    if (std::find(known.begin(), known.end(), name) != known.end() ||
+        (!chosen.empty() && !name.starts_with("--")))
+      continue;
+    const std::string near = nearest(name, known);
+    if (!near.empty() && near != name) return fmt::format(" Did you mean {}?", near);
+  }
+  return "";
+}
+
+int run(int argc, char** argv) {
+  CLI::App program(
+      "Huddle trains one model on many workers that synchronise in small, changing groups.");
+  program.name("huddle");
+  program.set_version_flag("--version", fmt::format("huddle {}", HUDDLE_VERSION));
+  program.require_subcommand(1);
+  program.footer(
+      "Start here:\n  huddle train --workers 8 --strategy bsp --data digits\n  huddle list "
+      "strategies\n  huddle train --help");
+  int status = 0;
+  add_train_command(program, status);
+  add_list_command(program, status);
+  try {
+    program.parse(argc, argv);
+    return status;
+  } catch (const CLI::Success& wanted) {  // --help, --version.
+    return program.exit(wanted);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "huddle: {}.{} See huddle --help.\n", error.what(),
+               suggestion(program, {argv + 1, argv + argc}));
+  } catch (const UsageError& error) {
+    fmt::print(stderr, "huddle: {}\n", error.what());
+  }
+  return 2;
+}
+
+}  // namespace
+}  // namespace huddle
+
+int main(int argc, char** argv) {
+  try {
+    return huddle::run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "huddle: {}\n", error.what());
+    return 1;
+  }
+}

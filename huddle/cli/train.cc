@@ -1,0 +1,198 @@
+// `huddle train`: one run, from the command line to the closing table.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "huddle/cli/commands.h"
+#include "huddle/cli/engines.h"
+#include "huddle/cli/interrupt.h"
+#include "huddle/cli/train_config.h"
+#include "huddle/core/error.h"
+#include "huddle/core/text.h"
+#include "huddle/report/progress.h"
+#include "huddle/report/run_files.h"
+#include "huddle/report/table.h"
+#include "huddle/strategy/registry.h"
+#include "huddle/train/learning_rate.h"
+
+namespace huddle {
+namespace {
+
+void require(bool condition, const std::string& message) {
+  if (!condition) throw UsageError(message);
+}
+
+void check_counts(const TrainConfig& config) {
+  require(config.workers >= 1, concat("--workers is ", config.workers, "; it must be at least 1."));
+  require(config.steps >= 1, concat("--steps is ", config.steps, "; it must be at least 1."));
+  require(config.epochs >= 0, concat("--epochs is ", config.epochs, "; it must be positive."));
+  require(config.batch >= 1, concat("--batch is ", config.batch, "; it must be at least 1."));
+  require(config.accumulate >= 1,
+          concat("--accumulate is ", config.accumulate, "; it must be at least 1."));
+  require(config.deadline > 0, concat("--deadline is ", config.deadline, "; it must be positive."));
+  require(config.save_every >= 0,
+          concat("--save-every is ", config.save_every, "; it must not be negative."));
+  require(config.drift_every >= 0,
+          concat("--drift-every is ", config.drift_every, "; it must not be negative."));
+  require(config.save_every == 0 || !config.save.empty(),
+          "--save-every needs --save, the folder to write to.");
+}
+
+// Everything a run needs, checked.
+struct PreparedRun {
+  Cluster cluster;
+  TrainOptions options;
+  std::unique_ptr<Problem> problem;
+  std::unique_ptr<Launcher> launcher;
+  std::unique_ptr<RunFiles> files;  // Absent without --out.
+};
+
+std::vector<NamedTensors> load_states(const TrainConfig& config, std::int64_t step) {
+  std::vector<NamedTensors> states;
+  for (int worker = 0; worker < config.workers; ++worker)
+    states.push_back(CheckpointFolder(config.resume).load_worker(step, WorkerId{worker}));
+  return states;
+}
+
+// Throws UsageError for whatever cannot work; nothing has been trained by then.
+PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
+  std::int64_t resumed_step = 0;
+  if (!config.resume.empty()) resumed_step = adopt_checkpoint(command, config);
+  check_counts(config);
+  PreparedRun run;
+  run.cluster = cluster_of(config);
+  check_strategy(config.strategy, run.cluster);
+  run.launcher = make_engine(config.engine, run.cluster);
+  const UpdateOptions update = update_of(config);
+  require(config.data.substr(0, 9) != "quadratic" || command.count("--model") == 0 ||
+              !config.resume.empty(),
+          "--model does not go with --data quadratic, which has a model of its own.");
+  run.problem = load_problem(problem_of(config));
+  if (config.epochs > 0)
+    config.steps = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(config.epochs *
+                                     static_cast<double>(run.problem->steps_per_epoch()) /
+                                     config.accumulate));
+  LearningRate(config.schedule, config.learning_rate, config.steps);
+  require(config.resume.empty() || resumed_step < config.steps,
+          concat("the checkpoint in ", config.resume, " has done ", resumed_step,
+                 " steps already; give --steps more than that."));
+  run.options = {.strategy = config.strategy,
+                 .workers = config.workers,
+                 .steps = config.steps,
+                 .batch = config.batch,
+                 .accumulate = config.accumulate,
+                 .update = update,
+                 .schedule = config.schedule,
+                 .workers_per_rack = run.cluster.workers_per_rack,
+                 .compute_per_step = run.cluster.compute_per_step,
+                 .deadline = {config.deadline},
+                 .drift_every = config.drift_every > 0
+                                    ? config.drift_every
+                                    : std::max<std::int64_t>(1, config.steps / 20),
+                 .save_every = config.save_every,
+                 .saved_settings = settings_of(config)};
+  if (!config.resume.empty()) run.options.resume = load_states(config, resumed_step);
+  if (!config.save.empty()) run.options.save = CheckpointFolder(config.save);
+  if (run.options.save) run.options.save->prepare();
+  if (!config.out.empty()) run.files = std::make_unique<RunFiles>(config.out);
+  return run;
+}
+
+// The fields that the trainer does not know.
+void complete(Summary& summary, const TrainConfig& config, std::string status) {
+  summary.engine = config.engine;
+  summary.model = config.data.starts_with("quadratic") ? "quadratic" : config.model;
+  summary.data = config.data;
+  summary.split = config.split;
+  summary.optimizer = config.optimizer;
+  summary.seed = config.seed;
+  summary.status = std::move(status);
+}
+
+// How the run ended: the status for summary.json, the message for people and the exit status.
+struct Ending {
+  std::string status = "complete";
+  std::string message;
+  int exit_status = 0;
+};
+
+Ending ending_of(const std::exception_ptr& error) {
+  if (!error) return {};
+  try {
+    std::rethrow_exception(error);
+  } catch (const Interrupted& stopped) {
+    return {"interrupted", stopped.what(), 130};
+  } catch (const UsageError&) {
+    throw;
+  } catch (const std::exception& failure) {
+    return {concat("failed: ", failure.what()), failure.what(), 1};
+  }
+}
+
+int train_command(const CLI::App& command, TrainConfig config) {
+  Launcher* launcher = nullptr;
+  std::atomic<bool> interrupted{false};
+  std::mutex mutex;
+  const InterruptWatcher watcher([&] {
+    const std::lock_guard lock(mutex);
+    interrupted = true;
+    if (launcher != nullptr) launcher->stop("interrupted");
+  });
+  PreparedRun run = prepare(command, config);
+  {
+    const std::lock_guard lock(mutex);
+    launcher = run.launcher.get();
+    if (interrupted) launcher->stop("interrupted");
+  }
+  std::optional<Progress> progress;
+  progress.emplace(stderr, config.steps,
+                   config.quiet ? ProgressMode::quiet : progress_mode(stderr));
+  TrainResult result =
+      train(*run.launcher, *run.problem, run.options, [&](const StepRecord& record) {
+        if (run.files) run.files->append(record);
+        if (record.worker == WorkerId{0})
+          progress->update(record.step.value + 1, record.loss, record.drift);
+      });
+  progress.reset();
+  {
+    const std::lock_guard lock(mutex);
+    launcher = nullptr;
+  }
+  const Ending ending = ending_of(result.error);
+  complete(result.summary, config, ending.status);
+  if (run.files) {
+    run.files->write_summary(result.summary, HUDDLE_VERSION);
+    run.files->close();
+  }
+  if (config.json)
+    fmt::print("{}\n", summary_json(result.summary, HUDDLE_VERSION));
+  else if (!config.quiet)
+    print_summary(stdout, result.summary);
+  if (!ending.message.empty()) fmt::print(stderr, "huddle: {}\n", ending.message);
+  return ending.exit_status;
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& program, int& status) {
+  CLI::App* command =
+      program.add_subcommand("train", "Trains a model on many workers under one strategy");
+  command->footer(
+      "Examples:\n"
+      "  huddle train --workers 8 --strategy bsp --data digits\n"
+      "  huddle train --workers 8 --strategy bsp:algorithm=ring,buckets=4 --compute 5ms --slow 3:2 "
+      "--out out/run\n"
+      "  huddle train --workers 4 --data fashion_mnist --model cnn --epochs 2 --save "
+      "out/checkpoint --save-every 100\n"
+      "  huddle train --resume out/checkpoint\n"
+      "Exit status: 0 done, 1 the run failed, 2 wrong usage (nothing was run), 130 interrupted.");
+  const auto config = std::make_shared<TrainConfig>();
+  declare_options(*command, *config);
+  command->callback([command, config, &status] { status = train_command(*command, *config); });
+}
+
+}  // namespace huddle

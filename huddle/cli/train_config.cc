@@ -1,0 +1,305 @@
+#include "huddle/cli/train_config.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <functional>
+#include <sstream>
+
+#include "huddle/core/error.h"
+#include "huddle/core/text.h"
+#include "huddle/core/units.h"
+#include "huddle/train/checkpoint.h"
+
+namespace huddle {
+namespace {
+
+// One option that a checkpoint keeps: how to write it down and how to read it back.
+struct Setting {
+  std::string option;
+  std::function<std::string(const TrainConfig&)> get;
+  std::function<void(TrainConfig&, const std::string&)> set;
+};
+
+template <typename Field>
+Setting setting(const char* option, Field TrainConfig::*field) {
+  return {option, [field](const TrainConfig& config) { return fmt::format("{}", config.*field); },
+          [field](TrainConfig& config, const std::string& text) {
+            if constexpr (std::is_same_v<Field, std::string>) {
+              config.*field = text;
+            } else {
+              std::istringstream(text) >> std::boolalpha >> config.*field;
+            }
+          }};
+}
+
+std::vector<Setting> settings() {
+  return {setting("--strategy", &TrainConfig::strategy),
+          setting("--workers", &TrainConfig::workers),
+          setting("--model", &TrainConfig::model),
+          setting("--data", &TrainConfig::data),
+          setting("--split", &TrainConfig::split),
+          setting("--batch", &TrainConfig::batch),
+          setting("--accumulate", &TrainConfig::accumulate),
+          setting("--optimizer", &TrainConfig::optimizer),
+          setting("--lr", &TrainConfig::learning_rate),
+          setting("--momentum", &TrainConfig::momentum),
+          setting("--nesterov", &TrainConfig::nesterov),
+          setting("--weight-decay", &TrainConfig::weight_decay),
+          setting("--schedule", &TrainConfig::schedule),
+          setting("--seed", &TrainConfig::seed),
+          setting("--racks", &TrainConfig::racks),
+          setting("--steps", &TrainConfig::steps)};
+}
+
+// The numbers in a text such as "3:2.5" or "2@50+4", which must have the form of `pattern` ("#"
+// stands for a number); the last `optional` of them may be missing together with what stands before
+// them.
+std::vector<double> numbers_in(const char* option, const std::string& text,
+                               std::string_view pattern, int optional) {
+  std::vector<double> numbers;
+  std::istringstream rest(text);
+  const auto wanted = static_cast<int>(std::count(pattern.begin(), pattern.end(), '#'));
+  for (const char symbol : pattern) {
+    if (static_cast<int>(numbers.size()) >= wanted - optional &&
+        rest.peek() == std::char_traits<char>::eof())
+      break;
+    double number = 0;
+    if (symbol == '#' ? !(rest >> number) : rest.get() != symbol) rest.setstate(std::ios::failbit);
+    if (!rest) break;
+    if (symbol == '#') numbers.push_back(number);
+  }
+  if (!rest || rest.peek() != std::char_traits<char>::eof() ||
+      static_cast<int>(numbers.size()) < wanted - optional)
+    throw UsageError(concat(option, ": '", text, "' is not of the form ", pattern,
+                            " (# stands for a number",
+                            optional > 0 ? "; the end may be left out)." : ")."));
+  return numbers;
+}
+
+void declare_workload(CLI::App& command, TrainConfig& config) {
+  const char* group = "What to train";
+  command.add_option("--model", config.model, "mlp or cnn, with keys: `huddle list models`")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--data", config.data,
+                  "digits (built in), mnist, fashion_mnist (tools/fetch_data.py), quadratic")
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--data-dir", config.data_directory, "where fetched data is")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--split", config.split,
+                  "how samples are dealt out: iid, fixed, dirichlet:0.5, skew:0.64")
+      ->group(group)
+      ->capture_default_str();
+  CLI::Option* steps =
+      command.add_option("--steps", config.steps, "optimizer steps of each worker")
+          ->group(group)
+          ->capture_default_str();
+  command.add_option("--epochs", config.epochs, "passes over the data, instead of --steps")
+      ->group(group)
+      ->excludes(steps);
+  command.add_option("--batch", config.batch, "samples per worker and backward pass")
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--accumulate", config.accumulate, "backward passes per step")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--seed", config.seed,
+                  "of weights, data order and injected noise; equal seeds give equal bits")
+      ->group(group)
+      ->capture_default_str();
+}
+
+void declare_optimizer(CLI::App& command, TrainConfig& config) {
+  const char* group = "How to update";
+  command.add_option("--optimizer", config.optimizer, "sgd, adam or adamw")
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--lr", config.learning_rate, "learning rate")
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--momentum", config.momentum, "of sgd")->group(group)->capture_default_str();
+  command.add_flag("--nesterov", config.nesterov, "Nesterov momentum (sgd)")->group(group);
+  command
+      .add_option("--weight-decay", config.weight_decay, "L2 for sgd and adam, decoupled for adamw")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--schedule", config.schedule,
+                  "of the learning rate: constant, step:every=100, cosine:warmup=20; `huddle list "
+                  "schedules`")
+      ->group(group)
+      ->capture_default_str();
+}
+
+void declare_files(CLI::App& command, TrainConfig& config) {
+  const char* group = "What to keep";
+  command.add_option("--out", config.out, "folder for summary.json and steps.jsonl")->group(group);
+  command
+      .add_option("--save", config.save,
+                  "folder for checkpoints: consensus.pt for PyTorch, and every worker's state")
+      ->group(group);
+  command
+      .add_option("--save-every", config.save_every, "steps between checkpoints; 0: one at the end")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--resume", config.resume,
+                  "go on from the checkpoint in this folder; its settings are taken over")
+      ->group(group);
+  command
+      .add_option("--drift-every", config.drift_every,
+                  "steps between measurements of drift; 0: twenty times a run")
+      ->group(group)
+      ->capture_default_str();
+  command.add_flag("--quiet", config.quiet, "no progress, no closing table")->group(group);
+  command.add_flag("--json", config.json, "print the summary as JSON instead of the closing table")
+      ->group(group);
+}
+
+void declare_injection(CLI::App& command, TrainConfig& config) {
+  const char* group = "Injected slowness and faults (seeded, in real time)";
+  command
+      .add_option("--racks", config.racks,
+                  "racks x workers per rack, as 2x4: which workers are near one another")
+      ->group(group);
+  command.add_option("--compute", config.compute, "extra time per step, as 10ms")->group(group);
+  command.add_option("--jitter", config.jitter, "relative spread of --compute, as 0.1")
+      ->group(group);
+  command
+      .add_option("--slow", config.slow,
+                  "WORKER:FACTOR for --compute, as 3:2.5; may be given several times")
+      ->group(group);
+  command
+      .add_option("--latency", config.latency,
+                  "of every link, as 0.5ms; averages then travel as messages")
+      ->group(group);
+  command.add_option("--bandwidth", config.bandwidth, "of every link, as 1Gbps; likewise")
+      ->group(group);
+  command
+      .add_option("--kill", config.kill,
+                  "WORKER@STEP, as 2@50; 2@50+3 dies inside an exchange, after 3 operations")
+      ->group(group);
+}
+
+}  // namespace
+
+void declare_options(CLI::App& command, TrainConfig& config) {
+  const char* group = "Who trains, and how they synchronise";
+  command.add_option("--workers", config.workers, "how many workers")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--strategy", config.strategy,
+                  "name:key=value,...; `huddle list strategies` shows all")
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--engine", config.engine, "where workers run: `huddle list engines`")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--deadline", config.deadline,
+                  "seconds after which a wait without progress is an error")
+      ->group(group)
+      ->capture_default_str();
+  declare_workload(command, config);
+  declare_optimizer(command, config);
+  declare_files(command, config);
+  declare_injection(command, config);
+}
+
+std::map<std::string, std::string> settings_of(const TrainConfig& config) {
+  std::map<std::string, std::string> values;
+  for (const Setting& each : settings()) values[each.option] = each.get(config);
+  return values;
+}
+
+std::int64_t adopt_checkpoint(const CLI::App& command, TrainConfig& config) {
+  const CheckpointInfo info = CheckpointFolder(config.resume).load_info();
+  for (const Setting& each : settings()) {
+    const auto saved = info.settings.find(each.option);
+    if (saved == info.settings.end())
+      throw UsageError(concat(config.resume, "/checkpoint.json does not say ", each.option, "."));
+    const bool typed = command.count(each.option) > 0;
+    if (each.option == "--steps" && (typed || command.count("--epochs") > 0))
+      continue;  // A run may be extended.
+    const std::string own = each.get(config);
+    if (typed && own != saved->second)
+      throw UsageError(concat(each.option, " ", own, " disagrees with the checkpoint in ",
+                              config.resume, ", which was made with ", saved->second,
+                              "; leave the option out, or start a new run without --resume."));
+    each.set(config, saved->second);
+  }
+  return info.step;
+}
+
+Cluster cluster_of(const TrainConfig& config) {
+  Cluster cluster;
+  cluster.workers = config.workers;
+  cluster.seed = config.seed;
+  cluster.jitter = config.jitter;
+  if (!config.racks.empty()) {
+    const std::vector<double> shape = numbers_in("--racks", config.racks, "#x#", 0);
+    if (shape[0] < 1 || shape[1] < 1 || shape[0] * shape[1] != config.workers)
+      throw UsageError(concat("--racks ", config.racks, " does not make ", config.workers,
+                              " workers (--workers)."));
+    cluster.workers_per_rack = static_cast<int>(shape[1]);
+  }
+  if (!config.compute.empty())
+    cluster.compute_per_step = parse_seconds("--compute", config.compute);
+  if (!config.latency.empty()) cluster.in_rack.latency = parse_seconds("--latency", config.latency);
+  if (!config.bandwidth.empty())
+    cluster.in_rack.bytes_per_second = parse_bandwidth("--bandwidth", config.bandwidth);
+  cluster.between_racks = cluster.in_rack;
+  for (const std::string& text : config.slow) {
+    const std::vector<double> parts = numbers_in("--slow", text, "#:#", 0);
+    cluster.slowdowns.push_back(
+        {.worker = WorkerId{static_cast<int>(parts[0])}, .factor = parts[1]});
+  }
+  for (const std::string& text : config.kill) {
+    const std::vector<double> parts = numbers_in("--kill", text, "#@#+#", 1);
+    cluster.deaths.push_back({WorkerId{static_cast<int>(parts[0])},
+                              Step{static_cast<std::int64_t>(parts[1])},
+                              parts.size() > 2 ? static_cast<int>(parts[2]) : 0});
+  }
+  cluster.validate();
+  return cluster;
+}
+
+ProblemOptions problem_of(const TrainConfig& config) {
+  std::filesystem::path directory = config.data_directory;
+  const char* home = std::getenv("HOME");
+  if (config.data_directory.starts_with("~/") && home != nullptr)
+    directory = std::filesystem::path(home) / config.data_directory.substr(2);
+  return {.model = config.model,
+          .data = config.data,
+          .data_directory = directory,
+          .split = config.split,
+          .workers = config.workers,
+          .batch = config.batch,
+          .seed = config.seed};
+}
+
+UpdateOptions update_of(const TrainConfig& config) {
+  static const std::vector<std::string> names{"sgd", "adam", "adamw"};
+  const auto found = std::find(names.begin(), names.end(), config.optimizer);
+  if (found == names.end()) throw UsageError(unknown_value("optimizer", config.optimizer, names));
+  const auto kind = static_cast<UpdateOptions::Kind>(found - names.begin());
+  const bool is_sgd = kind == UpdateOptions::Kind::sgd;
+  if (!is_sgd && config.nesterov)
+    throw UsageError(concat("--nesterov belongs to sgd, not to ", config.optimizer, "."));
+  const UpdateOptions options{.kind = kind,
+                              .learning_rate = config.learning_rate,
+                              .weight_decay = config.weight_decay,
+                              .momentum = is_sgd ? config.momentum : 0,
+                              .nesterov = config.nesterov};
+  UpdateRule{options};  // Throws where torch would.
+  return options;
+}
+
+}  // namespace huddle

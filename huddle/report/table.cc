@@ -1,0 +1,207 @@
+#include "huddle/report/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "huddle/core/error.h"
+#include "huddle/report/format.h"
+
+namespace huddle {
+namespace {
+
+constexpr std::size_t kLineWidth = 80;
+constexpr std::size_t kLabelWidth = 16;
+constexpr int kBarWidth = 30;
+
+// "label           value", with a long value continued below itself.
+void add_entry(std::string& text, std::string_view label, std::string_view value) {
+  if (value.empty()) return;
+  for (const std::string& line : wrapped(value, kLineWidth - kLabelWidth)) {
+    text += fmt::format("{:<{}}{}\n", label, kLabelWidth, line);
+    label = "";
+  }
+}
+
+std::string in_parentheses(const std::string& text) {
+  return text.empty() ? "" : " (" + text + ")";
+}
+
+std::string with_unit(std::int64_t count, const char* singular) {
+  return format_count(count) + " " + singular + (count == 1 ? "" : "s");
+}
+
+void add_setup(std::string& text, const Summary& summary) {
+  const std::string parameters =
+      summary.parameters == 0 ? "" : with_unit(summary.parameters, "parameter");
+  const std::string batch =
+      summary.batch == 0 ? "" : "batch of " + format_count(summary.batch) + " each";
+  add_entry(text, "strategy", summary.strategy);
+  add_entry(text, "engine", summary.engine);
+  add_entry(text, "workers", format_count(summary.workers) + in_parentheses(batch));
+  if (!summary.model.empty()) add_entry(text, "model", summary.model + in_parentheses(parameters));
+  if (!summary.data.empty()) add_entry(text, "data", summary.data + in_parentheses(summary.split));
+  add_entry(text, "optimizer", summary.optimizer);
+}
+
+std::string loss_text(double loss) {
+  return std::isfinite(loss) ? format_figure(loss) : format_figure(loss) + " (diverged)";
+}
+
+void add_accuracy(std::string& text, const Summary& summary) {
+  const std::optional<WorkerAccuracy> workers = worker_accuracy(summary);
+  if (summary.consensus && summary.consensus->accuracy)
+    add_entry(text, "accuracy", format_percent(*summary.consensus->accuracy, 2) + " consensus");
+  if (!workers) return;
+  const char* const label = summary.consensus && summary.consensus->accuracy ? "" : "accuracy";
+  add_entry(text, label,
+            format_percent(workers->mean, 2) + " worker mean, " +
+                format_percent(workers->smallest, 2) + " worker min");
+}
+
+void add_results(std::string& text, const Summary& summary) {
+  const std::string done = format_count(summary.steps_done);
+  add_entry(
+      text, "steps",
+      summary.steps_done == summary.steps ? done : done + " of " + format_count(summary.steps));
+  add_entry(text, "time", format_seconds(summary.seconds));
+  add_entry(text, "speed", format_rate(summary.samples_per_second) + " samples/s");
+  add_entry(text, "loss", loss_text(summary.loss));
+  add_accuracy(text, summary);
+  if (summary.consensus)
+    add_entry(text, "test loss", loss_text(summary.consensus->loss) + " consensus");
+  if (summary.drift) add_entry(text, "drift", format_figure(*summary.drift));
+  add_entry(text, "sent per worker", format_bytes(summary.bytes_sent_per_worker));
+  for (const std::string& lost : summary.lost) add_entry(text, "lost", lost);
+}
+
+TimeSplit mean_of(const std::vector<TimeSplit>& times) {
+  TimeSplit mean;
+  const double share = 1.0 / static_cast<double>(times.size());
+  for (const TimeSplit& time : times) {
+    mean.compute += time.compute * share;
+    mean.wait += time.wait * share;
+    mean.exchange += time.exchange * share;
+    mean.hidden += time.hidden * share;
+  }
+  return mean;
+}
+
+// Whoever computes longest is the one the others wait for; total times say nothing, since waiting
+// makes them alike.
+void add_slowest(std::string& text, const std::vector<TimeSplit>& times, Seconds mean_compute) {
+  if (times.size() < 2) return;
+  const auto slowest = std::max_element(
+      times.begin(), times.end(),
+      [](const TimeSplit& a, const TimeSplit& b) { return a.compute < b.compute; });
+  text += fmt::format("Slowest: worker {}, computing for {} (mean {}).\n", slowest - times.begin(),
+                      format_seconds(slowest->compute), format_seconds(mean_compute));
+}
+
+void add_time(std::string& text, const std::vector<TimeSplit>& times) {
+  if (times.empty()) return;
+  const TimeSplit mean = mean_of(times);
+  const Seconds total = mean.compute + mean.wait + mean.exchange;
+  if (!(total > 0)) return;
+  text += times.size() == 1
+              ? "\nWhere the time went:\n"
+              : fmt::format("\nWhere the time went, mean of {} workers:\n", times.size());
+  using enum Table::Align;
+  Table table({{"", left}, {"", left}, {"", right}, {"", right}, {"", left}});
+  const auto add = [&](const char* kind, Seconds seconds, const char* note) {
+    table.add_row({kind, text_bar(seconds / total, kBarWidth), format_percent(seconds / total),
+                   format_seconds(seconds), note});
+  };
+  add("compute", mean.compute, "");
+  add("wait", mean.wait, "");
+  add("exchange", mean.exchange, "");
+  if (mean.hidden > 0) add("hidden", mean.hidden, "beside compute");
+  text += table.text();
+  add_slowest(text, times, mean.compute);
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  // Every byte of UTF-8 that is not the continuation of a character begins one.
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+  }));
+}
+
+std::string text_bar(double share, int width) {
+  const double bounded = share > 0 ? std::min(share, 1.0) : 0.0;
+  const int filled = static_cast<int>(std::lround(bounded * width));
+  std::string bar;
+  for (int column = 0; column < width; ++column) bar += column < filled ? "█" : "░";
+  return bar;
+}
+
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  const auto trim = [](std::string& line) { line.erase(line.find_last_not_of(' ') + 1); };
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" ,\n"), text.size() - 1) + 1;
+    std::string word(text.substr(0, end));
+    const bool ends_line = word.back() == '\n';
+    if (ends_line) word.back() = ' ';
+    text.remove_prefix(end);
+    std::string bare = word;
+    trim(bare);
+    if (!lines.back().empty() && display_width(lines.back() + bare) > width) lines.emplace_back();
+    lines.back() += word;
+    if (ends_line && !text.empty()) lines.emplace_back();
+  }
+  for (std::string& line : lines) trim(line);
+  return lines;
+}
+
+void Table::add_row(std::vector<std::string> cells) {
+  check(cells.size() == columns_.size(), "a row has not one cell for each column");
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::line(const std::vector<std::string>& cells,
+                        const std::vector<std::size_t>& widths) const {
+  std::string text;
+  for (std::size_t column = 0; column < cells.size(); ++column) {
+    const std::string padding(widths[column] - display_width(cells[column]), ' ');
+    if (column > 0) text += "  ";
+    text +=
+        columns_[column].align == Align::right ? padding + cells[column] : cells[column] + padding;
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text + "\n";
+}
+
+std::string Table::text() const {
+  std::vector<std::string> headers;
+  for (const Column& column : columns_) headers.push_back(column.header);
+  std::vector<std::size_t> widths(columns_.size(), 0);
+  const auto widen = [&widths](const std::vector<std::string>& cells) {
+    for (std::size_t column = 0; column < cells.size(); ++column)
+      widths[column] = std::max(widths[column], display_width(cells[column]));
+  };
+  widen(headers);
+  for (const std::vector<std::string>& row : rows_) widen(row);
+  const bool has_headers = std::any_of(headers.begin(), headers.end(),
+                                       [](const std::string& each) { return !each.empty(); });
+  std::string text = has_headers ? line(headers, widths) : "";
+  for (const std::vector<std::string>& row : rows_) text += line(row, widths);
+  return text;
+}
+
+void print_summary(std::FILE* out, const Summary& summary) {
+  std::string text;
+  if (summary.status != "complete") add_entry(text, "status", summary.status);
+  add_setup(text, summary);
+  text += "\n";
+  add_results(text, summary);
+  add_time(text, summary.time);
+  std::fputs(text.c_str(), out);
+  std::fflush(out);
+}
+
+}  // namespace huddle
