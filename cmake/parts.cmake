@@ -1,0 +1,31 @@
+# huddle_part(NAME SOURCES … TESTS … LINK … LABELS …): one folder of the design as a static library huddle_NAME, and its
+# unit tests, which stand beside the code, as the program NAME_test.
+
+function(huddle_part name)
+  cmake_parse_arguments(PART "" "" "SOURCES;TESTS;LINK;LABELS" ${ARGN})
+  add_library(huddle_${name} STATIC ${PART_SOURCES})
+  target_link_libraries(huddle_${name} PUBLIC huddle_settings ${PART_LINK})
+  if(PART_TESTS)
+    huddle_test(${name}_test SOURCES ${PART_TESTS} LINK huddle_${name} LABELS ${PART_LABELS})
+  endif()
+endfunction()
+
+# huddle_test(NAME SOURCES … LINK … LABELS …): a GoogleTest program that `ctest` runs. Labels: `engine` (threads meet in
+# it: `make check` runs it under ThreadSanitizer too) and `slow` (left to `make check`). Target LABEL_tests builds all
+# tests of a label.
+function(huddle_test name)
+  cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  if(NOT HUDDLE_WITH_TESTS)
+    return()
+  endif()
+  add_executable(${name} ${TEST_SOURCES})
+  target_link_libraries(${name} PRIVATE huddle_settings ${TEST_LINK} GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 900 ENVIRONMENT "${HUDDLE_TEST_ENVIRONMENT}" LABELS "${TEST_LABELS}")
+  foreach(label IN LISTS TEST_LABELS)
+    if(NOT TARGET ${label}_tests)
+      add_custom_target(${label}_tests)
+    endif()
+    add_dependencies(${label}_tests ${name})
+  endforeach()
+endfunction()

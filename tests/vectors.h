@@ -1,0 +1,19 @@
+// The vector runner's topics: numbers that every implementation must reproduce.
+
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace huddle {
+
+// What one case came to: empty when it passed, else what differs; nothing when this build does not
+// know such a case yet.
+using Verdict = std::optional<std::string>;
+
+// Each gets the whole file and one of its cases.
+Verdict run_costs(const nlohmann::json& file, const nlohmann::json& test);
+Verdict run_trajectory(const nlohmann::json& file, const nlohmann::json& test);
+
+}  // namespace huddle

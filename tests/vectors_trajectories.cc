@@ -1,0 +1,91 @@
+// Topic `trajectories`: twelve steps of a strategy on a quadratic problem, in float64 and in
+// float32, on the threads engine.
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "huddle/core/error.h"
+#include "huddle/strategy/registry.h"
+#include "huddle/strategy/step.h"
+#include "huddle/transport/threads/launcher.h"
+#include "tests/vectors.h"
+
+namespace huddle {
+namespace {
+
+// The strategy string for a case, or nothing when this build has no such strategy.
+std::optional<std::string> spec_of(const nlohmann::json& input) {
+  if (input.at("strategy") == "bsp") return "bsp";
+  return std::nullopt;
+}
+
+at::Tensor tensor_of(const nlohmann::json& values, at::ScalarType type) {
+  return at::tensor(values.get<std::vector<double>>(), at::kDouble).to(type);
+}
+
+// trajectory[t][i]: worker i's parameters after step t+1.
+using Trajectory = std::vector<std::vector<at::Tensor>>;
+
+Trajectory run(const nlohmann::json& problem, const nlohmann::json& input, const std::string& spec,
+               at::ScalarType type) {
+  ThreadsOptions engine;
+  engine.cluster.workers = problem.at("N");
+  const std::vector<double> rates = input.at("lr");
+  Trajectory trajectory(rates.size(),
+                        std::vector<at::Tensor>(static_cast<std::size_t>(engine.cluster.workers)));
+  make_threads_launcher(engine)->run([&](Endpoint& endpoint) {
+    const auto self = static_cast<std::size_t>(endpoint.self().value);
+    const at::Tensor curvature = tensor_of(problem.at("A").at(self), type);
+    const at::Tensor optimum = tensor_of(problem.at("c").at(self), type);
+    const at::Tensor x = tensor_of(problem.at("x0"), type);
+    const at::Tensor gradients = at::zeros_like(x);
+    const UpdateRule rule({.learning_rate = rates.front(), .momentum = input.at("momentum")});
+    Replica replica(x, gradients, at::zeros({0}, x.options()), {x.numel()}, rule);
+    Meter meter;
+    const auto strategy = make_strategy(spec, {endpoint, replica, meter, {.deadline = {60}}});
+    for (Step step; step.value < static_cast<std::int64_t>(rates.size()); ++step.value) {
+      const auto t = static_cast<std::size_t>(step.value);
+      replica.set_learning_rate(rates[t]);
+      strategy->before_forward(step);
+      gradients.copy_(curvature * (x - optimum));
+      for (const Bucket& bucket : replica.buckets()) strategy->gradients_ready(step, bucket);
+      take_step(*strategy, replica, step);
+      trajectory[t][self] = x.to(at::kDouble).clone();
+    }
+    strategy->finish();
+  });
+  return trajectory;
+}
+
+std::string difference(const Trajectory& trajectory, const nlohmann::json& expected,
+                       double tolerance) {
+  for (std::size_t t = 0; t < trajectory.size(); ++t)
+    for (std::size_t i = 0; i < trajectory[t].size(); ++i) {
+      const double apart = (trajectory[t][i] - tensor_of(expected.at(t).at(i), at::kDouble))
+                               .abs()
+                               .max()
+                               .item<double>();
+      if (!(apart <= tolerance))
+        return fmt::format("worker {} after step {} is {} off", i, t + 1, apart);
+    }
+  return "";
+}
+
+}  // namespace
+
+Verdict run_trajectory(const nlohmann::json& file, const nlohmann::json& test) {
+  const nlohmann::json& input = test.at("input");
+  const std::optional<std::string> spec = spec_of(input);
+  if (!spec) return std::nullopt;
+  const nlohmann::json& problem = file.at("problems").at(input.at("problem").get<std::string>());
+  const nlohmann::json& expected = test.at("expect").at("x");
+  const std::string in_double =
+      difference(run(problem, input, *spec, at::kDouble), expected, 1e-10);
+  if (!in_double.empty()) return "float64: " + in_double;
+  const std::string in_float = difference(run(problem, input, *spec, at::kFloat), expected, 1e-5);
+  return in_float.empty() ? "" : "float32: " + in_float;
+}
+
+}  // namespace huddle
