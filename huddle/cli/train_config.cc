@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <functional>
 #include <sstream>
@@ -58,19 +60,22 @@ std::vector<Setting> settings() {
 std::vector<double> numbers_in(const char* option, const std::string& text,
                                std::string_view pattern, int optional) {
   std::vector<double> numbers;
-  std::istringstream rest(text);
   const auto wanted = static_cast<int>(std::count(pattern.begin(), pattern.end(), '#'));
+  const char* place = text.data();
+  const char* const end = place + text.size();
+  bool fits = true;
   for (const char symbol : pattern) {
-    if (static_cast<int>(numbers.size()) >= wanted - optional &&
-        rest.peek() == std::char_traits<char>::eof())
-      break;
-    double number = 0;
-    if (symbol == '#' ? !(rest >> number) : rest.get() != symbol) rest.setstate(std::ios::failbit);
-    if (!rest) break;
-    if (symbol == '#') numbers.push_back(number);
+    if (place == end && static_cast<int>(numbers.size()) >= wanted - optional) break;
+    if (symbol == '#') {
+      const auto [after, error] = std::from_chars(place, end, numbers.emplace_back());
+      fits = fits && error == std::errc();
+      place = after;
+    } else {
+      fits = fits && place != end && *place++ == symbol;
+    }
+    if (!fits) break;
   }
-  if (!rest || rest.peek() != std::char_traits<char>::eof() ||
-      static_cast<int>(numbers.size()) < wanted - optional)
+  if (!fits || place != end)
     throw UsageError(concat(option, ": '", text, "' is not of the form ", pattern,
                             " (# stands for a number",
                             optional > 0 ? "; the end may be left out)." : ")."));

@@ -4,12 +4,17 @@
 #include <c10/util/BFloat16.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "huddle/core/error.h"
 #include "huddle/core/text.h"
 
 namespace huddle {
 namespace {
+
+// Sums are formed in tiles that stay in the first-level cache, so that memory is read once and
+// written once.
+constexpr std::int64_t kTileElements = 2048;
 
 // Calls run(Value{}, Sum{}) with the C++ types that stand for a tensor's values and for their sums.
 template <typename Run>
@@ -38,9 +43,31 @@ struct Term {
   Sum at(std::int64_t i) const { return static_cast<Sum>(values[i]) * weight; }
 };
 
+// None of the operands of these loops overlap, and saying so lets the compiler use vector
+// instructions.
+
 template <typename Sum, typename Left, typename Right>
-void add_terms(Sum* sum, Left left, Right right, std::int64_t size) {
+void set_to_sum(Sum* __restrict sum, Left left, Right right, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) sum[i] = left.at(i) + right.at(i);
+}
+
+template <typename Sum, typename Right>
+void add_to(Sum* __restrict sum, Right right, std::int64_t size) {
+  for (std::int64_t i = 0; i < size; ++i) sum[i] += right.at(i);
+}
+
+// values = sum / divisor. Multiplying by the reciprocal of a power of two gives the same bits in
+// less time.
+template <typename Value, typename Sum>
+void set_to_quotient(Value* __restrict values, const Sum* __restrict sum, Sum divisor,
+                     std::int64_t size) {
+  int exponent = 0;
+  if (std::frexp(divisor, &exponent) == Sum{0.5}) {
+    const Sum reciprocal = 1 / divisor;
+    for (std::int64_t i = 0; i < size; ++i) values[i] = static_cast<Value>(sum[i] * reciprocal);
+  } else {
+    for (std::int64_t i = 0; i < size; ++i) values[i] = static_cast<Value>(sum[i] / divisor);
+  }
 }
 
 // Evaluates a SumOrder over one block. Sums live in buffers, which are handed on from a sum to the
@@ -70,20 +97,16 @@ class Evaluation {
     };
     if (left_is_leaf && right_is_leaf) {
       const std::size_t target = take_buffer();
-      add_terms(sum_at(target), leaf(sum.left), leaf(sum.right), stretch_.size());
+      set_to_sum(sum_at(target), leaf(sum.left), leaf(sum.right), stretch_.size());
       return target;
     }
     if (left_is_leaf || right_is_leaf) {
       const std::size_t target = buffer_of(left_is_leaf ? sum.right : sum.left);
-      Sum* const values = sum_at(target);
-      add_terms(values, Term<Sum, Sum>{values}, leaf(left_is_leaf ? sum.left : sum.right),
-                stretch_.size());
+      add_to(sum_at(target), leaf(left_is_leaf ? sum.left : sum.right), stretch_.size());
       return target;
     }
     const std::size_t target = buffer_of(sum.left);
-    Sum* const values = sum_at(target);
-    add_terms(values, Term<Sum, Sum>{values}, Term<Sum, Sum>{sum_at(buffer_of(sum.right))},
-              stretch_.size());
+    add_to(sum_at(target), Term<Sum, Sum>{sum_at(buffer_of(sum.right))}, stretch_.size());
     free_.push_back(buffer_of(sum.right));
     return target;
   }
@@ -138,8 +161,7 @@ void add(const at::Tensor& sum, const at::Tensor& other) {
   if (sum.is_meta()) return;
   with_types(sum.scalar_type(), [&]<typename Value, typename Sum>(Value, Sum) {
     if constexpr (std::is_same_v<Value, Sum>) {
-      Sum* const target = write<Sum>(sum);
-      add_terms(target, Term<Sum, Sum>{target}, Term<Sum, Sum>{read<Sum>(other)}, sum.numel());
+      add_to(write<Sum>(sum), Term<Sum, Sum>{read<Sum>(other)}, sum.numel());
     }
   });
 }
@@ -147,11 +169,8 @@ void add(const at::Tensor& sum, const at::Tensor& other) {
 void commit(const at::Tensor& values, const at::Tensor& sum, double divisor) {
   if (sum.is_meta()) return;
   with_types(values.scalar_type(), [&]<typename Value, typename Sum>(Value, Sum) {
-    const Sum* const source = read<Sum>(sum);
-    Value* const target = write<Value>(values);
-    const Sum by = static_cast<Sum>(divisor);
-    for (std::int64_t i = 0; i < values.numel(); ++i)
-      target[i] = static_cast<Value>(source[i] / by);
+    set_to_quotient(write<Value>(values), read<Sum>(sum), static_cast<Sum>(divisor),
+                    values.numel());
   });
 }
 
@@ -160,12 +179,14 @@ void combine_in_order(const SumOrder& order, std::span<at::Tensor> members,
                       BlockBuffers& buffers) {
   if (stretch.size() == 0 || members.front().is_meta()) return;
   with_types(members.front().scalar_type(), [&]<typename Value, typename Sum>(Value, Sum) {
-    const Sum* const sum = Evaluation<Value, Sum>(members, weights, stretch, buffers).run(order);
-    const Sum by = static_cast<Sum>(divisor);
-    Value* const first = write<Value>(members.front(), stretch.begin);
-    for (std::int64_t i = 0; i < stretch.size(); ++i) first[i] = static_cast<Value>(sum[i] / by);
-    for (std::size_t member = 1; member < members.size(); ++member)
-      std::copy_n(first, stretch.size(), write<Value>(members[member], stretch.begin));
+    for (std::int64_t begin = stretch.begin; begin < stretch.end; begin += kTileElements) {
+      const Stretch tile{begin, std::min(begin + kTileElements, stretch.end)};
+      const Sum* const sum = Evaluation<Value, Sum>(members, weights, tile, buffers).run(order);
+      Value* const first = write<Value>(members.front(), tile.begin);
+      set_to_quotient(first, sum, static_cast<Sum>(divisor), tile.size());
+      for (std::size_t member = 1; member < members.size(); ++member)
+        std::copy_n(first, tile.size(), write<Value>(members[member], tile.begin));
+    }
   });
 }
 

@@ -14,9 +14,9 @@ namespace {
 // memory.
 constexpr std::size_t kPlansKept = 256;
 
-// A block of the shared-memory path: small enough that its sums stay in the cache of the core that
-// computes them.
-constexpr std::int64_t kBlockElements = 16 * 1024;
+// A block of the shared-memory path: what one member combines before it looks for the next. Large
+// enough that looking costs nothing, small enough that a slow member holds nobody up.
+constexpr std::int64_t kBlockElements = 32 * 1024;
 
 Algorithm algorithm_for(const Averaging& how, const Group& group, const at::Tensor& tensor) {
   return choose(how.algorithm, group.size(), static_cast<std::int64_t>(tensor.nbytes()));

@@ -1,6 +1,6 @@
 #include "huddle/collective/execute.h"
 
-#include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <map>
@@ -151,10 +151,13 @@ class Execution {
     if (message.verb == Verb::copy) return endpoint_.receive(peer, tag_, stretch_of(message));
     if (free_scratch_.empty()) {
       free_scratch_.push_back(static_cast<int>(scratch_.size()));
-      scratch_.push_back(at::empty_like(values_.narrow(0, 0, program_.largest_message)));
+      scratch_.emplace_back();
     }
     state.scratch = free_scratch_.back();
     free_scratch_.pop_back();
+    at::Tensor& buffer = scratch_[static_cast<std::size_t>(state.scratch)];
+    if (!buffer.defined() || buffer.numel() < program_.largest_message)
+      buffer = at::empty({program_.largest_message}, values_.options());
     return endpoint_.receive(peer, tag_, scratch_of(message, state));
   }
 
@@ -250,7 +253,6 @@ Program compile(const Plan& plan, std::int64_t elements, std::int64_t message_el
 
 Exchange execute(Endpoint& endpoint, const Group& group, Tag tag, const Program& program,
                  const at::Tensor& values, Scratch& scratch, Deadline deadline) {
-  if (!scratch.empty() && scratch.front().numel() < program.largest_message) scratch.clear();
   Execution execution(endpoint, group, tag, program, values, scratch);
   try {
     return execution.run(deadline);

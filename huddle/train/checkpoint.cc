@@ -1,7 +1,9 @@
 #include "huddle/train/checkpoint.h"
 
+#include <caffe2/serialize/inline_container.h>
 #include <fmt/format.h>
 #include <torch/csrc/jit/serialization/pickle.h>
+#include <torch/csrc/jit/serialization/pickler.h>
 
 #include <fstream>
 #include <iterator>
@@ -36,9 +38,31 @@ std::vector<char> read_whole(const fs::path& path) {
 
 void save_tensors(const fs::path& path, const NamedTensors& tensors) {
   c10::Dict<std::string, at::Tensor> dictionary;
-  for (const auto& [name, tensor] : tensors) dictionary.insert(name, tensor.detach().cpu());
-  const std::vector<char> bytes = torch::jit::pickle_save(c10::IValue(dictionary));
-  write_whole(path, bytes.data(), bytes.size());
+  for (const auto& [name, tensor] : tensors) dictionary.insert(name, tensor.detach().cpu().clone());
+
+  // As torch::pickle_save does it, but without type tags, which `torch.load` does not accept by
+  // default.
+  std::string pickled;
+  torch::jit::Pickler pickler(
+      [&](const char* data, std::size_t size) { pickled.append(data, size); }, nullptr, nullptr,
+      nullptr, nullptr, /*tag_aggregates=*/false);
+  pickler.protocol();
+  pickler.pushIValue(dictionary);
+  pickler.stop();
+
+  std::string archive;
+  caffe2::serialize::PyTorchStreamWriter writer([&](const void* data, std::size_t size) {
+    archive.append(static_cast<const char*>(data), size);
+    return size;
+  });
+  for (std::size_t i = 0; i < pickler.tensorData().size(); ++i) {
+    const at::Tensor& tensor = pickler.tensorData()[i];
+    writer.writeRecord(fmt::format("data/{}", i), tensor.storage().data(),
+                       tensor.storage().nbytes());
+  }
+  writer.writeRecord("data.pkl", pickled.data(), pickled.size());
+  writer.writeEndOfFile();
+  write_whole(path, archive.data(), archive.size());
 }
 
 NamedTensors load_tensors(const fs::path& path) {

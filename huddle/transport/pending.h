@@ -42,7 +42,8 @@ class Pending {
     return *this;
   }
 
-  // An unfinished receive is cancelled; an unfinished send or program goes on by itself.
+  // An unfinished receive is cancelled, an unfinished send goes on by itself, and an unfinished
+  // program is ended like by `cancel`.
   ~Pending() { abandon(); }
 
   // True when `wait` would return or throw at once. Never blocks.

@@ -16,13 +16,14 @@ struct ThreadsWorker {
   Hub& hub;
   const WorkerId id;
   const bool shares_memory;  // Whether group averages go through native().
+  Party body{id};            // The worker's own thread.
   std::mutex exclusive;      // Held by user code; nothing else is locked inside it but the hub.
   Lanes lanes;
 };
 
 class ThreadsEndpoint final : public Endpoint, private GroupReduce {
  public:
-  explicit ThreadsEndpoint(ThreadsWorker& worker) : worker_(worker) {}
+  ThreadsEndpoint(ThreadsWorker& worker, const Party& party) : worker_(worker), party_(party) {}
 
   WorkerId self() const override { return worker_.id; }
   int workers() const override { return worker_.hub.cluster().workers; }
@@ -41,6 +42,7 @@ class ThreadsEndpoint final : public Endpoint, private GroupReduce {
               Deadline deadline) override;
 
   ThreadsWorker& worker_;
+  const Party& party_;
 };
 
 }  // namespace huddle

@@ -23,24 +23,29 @@ void Hub::rest(std::unique_lock<std::mutex>& lock, WorkerId worker, Time until) 
       lock, std::chrono::time_point_cast<std::chrono::system_clock::duration>(wake_at));
 }
 
-void Hub::require_running(WorkerId worker) {
+void Hub::require_running(const Party& party) const {
   if (!stopped_.empty()) throw Interrupted(stopped_);
-  const WorkerState& state = worker_state(worker);
+  const WorkerState& state = worker_state(party.worker);
   if (state.life == Life::lost) throw Killed(state.reason);
-  if (state.closing)
+  if (party.must_end)
     throw TransportError(
-        concat("worker ", worker.value, ": its body has ended, so its programs end too"));
+        concat("worker ", party.worker.value, ": a program beside it was told to end"));
 }
 
-void Hub::begin_step(WorkerId worker, Step step) {
+void Hub::begin_step(const Party& party, Step step) {
   const std::lock_guard lock(mutex_);
-  require_running(worker);
+  require_running(party);
+  const WorkerId worker = party.worker;
   WorkerState& state = worker_state(worker);
   if (state.step != step) state.operations_in_step = 0;
   state.step = step;
-  for (const Death& death : cluster_.deaths)
-    if (death.worker == worker && death.step == step && death.after_operations == 0)
+  for (const Death& death : cluster_.deaths) {
+    // A step with fewer operations than a death inside it waits for is survived, but no further
+    // one.
+    const bool is_due = death.after_operations == 0 ? death.step == step : death.step < step;
+    if (death.worker == worker && is_due)
       throw Killed(concat("worker ", worker.value, " died at step ", step.value, " (injected)"));
+  }
 }
 
 void Hub::count_operation(WorkerId worker) {
@@ -53,10 +58,10 @@ void Hub::count_operation(WorkerId worker) {
                           state.step.value, " (injected)"));
 }
 
-void Hub::sleep(WorkerId worker, Seconds seconds) {
+void Hub::sleep(const Party& party, Seconds seconds) {
   std::unique_lock lock(mutex_);
   const Time until = now() + seconds;
-  while (require_running(worker), now() < until) rest(lock, worker, until);
+  while (require_running(party), now() < until) rest(lock, party.worker, until);
 }
 
 std::string Hub::loss_of(WorkerId worker) {
@@ -116,7 +121,7 @@ void Hub::post(const std::shared_ptr<Transfer>& transfer) {
   check(transfer->tensor_.is_contiguous(), "a message is not contiguous");
   check(transfer->peer_ != transfer->owner_, "a worker sends to itself");
   std::unique_lock lock(mutex_);
-  require_running(transfer->owner_);
+  require_running(transfer->party_);
   count_operation(transfer->owner_);
   const bool sends = transfer->direction_ == Transfer::Direction::send;
   if (sends)
@@ -183,7 +188,7 @@ void Hub::withdraw(Transfer& transfer) {
 
 void Hub::begin_watch(const std::shared_ptr<Watch>& watch) {
   const std::lock_guard lock(mutex_);
-  require_running(watch->owner_);
+  require_running(watch->party_);
   for (const WorkerId member : watch->group_) {
     if (worker_state(member).life != Life::lost) continue;
     finish_operation(*watch, lost_error(watch->owner_, member, watch->describe()));
@@ -220,12 +225,6 @@ void Hub::end(WorkerId worker, const std::string& reason) {
       return concerned;
     });
   for (WorkerState& each : workers_) each.changed.notify_all();
-}
-
-void Hub::close(WorkerId worker) {
-  const std::lock_guard lock(mutex_);
-  worker_state(worker).closing = true;
-  wake(worker);
 }
 
 void Hub::stop(const std::string& reason) {

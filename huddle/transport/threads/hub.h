@@ -44,10 +44,10 @@ class Hub {
   Time now() const;
 
   // A worker says which step it is in. Throws Killed when the injector wants its death there.
-  void begin_step(WorkerId worker, Step step);
+  void begin_step(const Party& party, Step step);
 
   // Sleeps unless the run is stopped first.
-  void sleep(WorkerId worker, Seconds seconds);
+  void sleep(const Party& party, Seconds seconds);
 
   // Starts a transfer: matches it with its other end, copies, or lets it wait.
   void post(const std::shared_ptr<Transfer>& transfer);
@@ -55,15 +55,12 @@ class Hub {
   void begin_watch(const std::shared_ptr<Watch>& watch);
 
   // The members of `group` come together; see GroupReduce.
-  Time meet(WorkerId worker, const Group& group, Tag tag, at::Tensor mine, int blocks,
+  Time meet(const Party& party, const Group& group, Tag tag, at::Tensor mine, int blocks,
             const GroupReduce::Combine& combine, Deadline deadline);
 
   // The worker has ended; `reason` is empty when it finished its body. Everybody who depends on it
   // learns.
   void end(WorkerId worker, const std::string& reason);
-
-  // The worker's body is over: its lanes give up whatever they wait for.
-  void close(WorkerId worker);
 
   void stop(const std::string& reason);
 
@@ -73,9 +70,6 @@ class Hub {
 
   // For the lanes, which wait on their worker's condition like everybody else.
   std::mutex& mutex() { return mutex_; }
-  bool is_closing(WorkerId worker) const {
-    return worker_state(worker).closing;
-  }                                                                            // REQUIRES: locked.
   void rest(std::unique_lock<std::mutex>& lock, WorkerId worker, Time until);  // REQUIRES: locked.
   void finish_operation(HubOperation& operation, std::exception_ptr error);    // REQUIRES: locked.
   void wake(WorkerId worker) { worker_state(worker).changed.notify_all(); }
@@ -93,7 +87,6 @@ class Hub {
     std::string reason;
     Step step{-1};
     int operations_in_step = 0;
-    bool closing = false;
   };
 
   // The two queues of one (sender, receiver, tag); at most one of them holds anything.
@@ -123,7 +116,7 @@ class Hub {
   const WorkerState& worker_state(WorkerId worker) const {
     return workers_[static_cast<std::size_t>(worker.value)];
   }
-  void require_running(WorkerId worker);
+  void require_running(const Party& party) const;
   void count_operation(WorkerId worker);
   void fail(Transfer& transfer, WorkerId lost);
   // That `who` lost `lost` while it was `doing` something.
@@ -135,7 +128,7 @@ class Hub {
   void withdraw(Transfer& transfer);
   bool has_ended(const HubOperation& operation) const;
   std::string late(WorkerId worker, const std::string& what, Deadline deadline) const;
-  void gather_members(std::unique_lock<std::mutex>& lock, WorkerId worker, const Group& group,
+  void gather_members(std::unique_lock<std::mutex>& lock, const Party& party, const Group& group,
                       Tag tag, const std::shared_ptr<Meeting>& meeting, Deadline deadline);
 
   const Cluster cluster_;

@@ -6,24 +6,42 @@ namespace huddle {
 
 class Lanes::Running final : public HubOperation {
  public:
-  Running(Hub& hub, WorkerId owner, Program body)
-      : HubOperation(hub, owner), program(std::move(body)) {}
+  Running(Hub& hub, Thread& lane, Program body)
+      : HubOperation(hub, lane.party), program(std::move(body)), lane_(lane) {}
+
+  // Its waits throw, and this returns when it is over: what the program uses can then be let go.
+  void cancel() override {
+    std::unique_lock lock(hub_.mutex());
+    if (std::erase_if(lane_.waiting, [this](const auto& each) { return each.get() == this; }) > 0)
+      return;
+    if (!ended_) lane_.party.must_end = true;
+    hub_.wake(owner_);
+    while (!ended_) hub_.rest(lock, owner_, hub_.now() + 1);
+  }
+  void abandon() override { cancel(); }
   std::string describe() const override { return "waiting for a program beside the worker"; }
 
   Program program;
+
+ private:
+  Thread& lane_;
 };
 
 Lanes::~Lanes() {
-  hub_.close(worker_);
+  {
+    const std::lock_guard lock(hub_.mutex());
+    for (auto& [lane, thread] : threads_) thread.closing = thread.party.must_end = true;
+    hub_.wake(worker_);
+  }
   for (auto& [lane, thread] : threads_) thread.thread.join();
 }
 
 Pending Lanes::spawn(Lane lane, Program program) {
   check(lane != kMainLane && lane.value < kLanes,
         "a program needs a lane of its own, from 1 to 63");
-  auto running = std::make_shared<Running>(hub_, worker_, std::move(program));
   const std::lock_guard own(mutex_);
-  Thread& thread = threads_[lane];
+  Thread& thread = threads_.try_emplace(lane, worker_).first->second;
+  auto running = std::make_shared<Running>(hub_, thread, std::move(program));
   {
     const std::lock_guard lock(hub_.mutex());
     thread.waiting.push_back(running);
@@ -34,13 +52,12 @@ Pending Lanes::spawn(Lane lane, Program program) {
 }
 
 void Lanes::work(Thread& lane) {
-  const std::unique_ptr<Endpoint> endpoint = make_endpoint_();
+  const std::unique_ptr<Endpoint> endpoint = make_endpoint_(lane.party);
   std::unique_lock lock(hub_.mutex());
   while (true) {
-    while (lane.waiting.empty()) {
-      if (hub_.is_closing(worker_)) return;
+    while (lane.waiting.empty() && !lane.closing)
       hub_.rest(lock, worker_, std::numeric_limits<Time>::max());
-    }
+    if (lane.closing) return;
     const std::shared_ptr<Running> running = lane.waiting.front();
     lane.waiting.pop_front();
     lock.unlock();
@@ -53,6 +70,7 @@ void Lanes::work(Thread& lane) {
     running->program =
         nullptr;  // What the program held is let go before anybody learns of its end.
     lock.lock();
+    lane.party.must_end = lane.closing;  // It was meant for this program alone.
     hub_.finish_operation(*running, error);
   }
 }

@@ -18,12 +18,12 @@ namespace huddle {
 class Lanes {
  public:
   using Program = std::function<void(Endpoint&)>;
-  using MakeEndpoint = std::function<std::unique_ptr<Endpoint>()>;
+  using MakeEndpoint = std::function<std::unique_ptr<Endpoint>(const Party&)>;
 
   Lanes(Hub& hub, WorkerId worker, MakeEndpoint make_endpoint)
       : hub_(hub), worker_(worker), make_endpoint_(std::move(make_endpoint)) {}
 
-  // Ends all programs; see Hub::close.
+  // Ends all programs.
   ~Lanes();
 
   Lanes(const Lanes&) = delete;
@@ -34,7 +34,13 @@ class Lanes {
  private:
   class Running;
   struct Thread {
-    std::deque<std::shared_ptr<Running>> waiting;  // Guarded by the hub's mutex.
+    explicit Thread(WorkerId worker) : party{worker} {}
+
+    // Guarded by the hub's mutex:
+    Party party;
+    bool closing = false;  // No program starts any more.
+    std::deque<std::shared_ptr<Running>> waiting;
+
     std::thread thread;
   };
 

@@ -72,7 +72,7 @@ void ThreadsLauncher::run_worker(Hub& hub, WorkerId id, const std::function<void
     ThreadsWorker worker(
         hub, id,
         options_.native == ThreadsOptions::Native::on && options_.cluster.has_free_links());
-    ThreadsEndpoint endpoint(worker);
+    ThreadsEndpoint endpoint(worker, worker.body);
     reason = guarded(
         hub, id, [&] { body(endpoint); }, endings);
     if (!reason.empty())

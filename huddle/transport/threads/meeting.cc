@@ -7,10 +7,11 @@
 
 namespace huddle {
 
-Time Hub::meet(WorkerId worker, const Group& group, Tag tag, at::Tensor mine, int blocks,
+Time Hub::meet(const Party& party, const Group& group, Tag tag, at::Tensor mine, int blocks,
                const GroupReduce::Combine& combine, Deadline deadline) {
+  const WorkerId worker = party.worker;
   std::unique_lock lock(mutex_);
-  require_running(worker);
+  require_running(party);
   count_operation(worker);
   std::shared_ptr<Meeting>& entry = meetings_[{group, pack(tag)}];
   if (!entry) {
@@ -22,7 +23,7 @@ Time Hub::meet(WorkerId worker, const Group& group, Tag tag, at::Tensor mine, in
   check(meeting->blocks == blocks, "members of a group do not agree on the number of blocks");
   meeting->tensors[static_cast<std::size_t>(group.position_of(worker))] = std::move(mine);
   ++meeting->arrived;
-  gather_members(lock, worker, group, tag, meeting, deadline);
+  gather_members(lock, party, group, tag, meeting, deadline);
   const bool injects_deaths = !cluster_.deaths.empty();
 
   lock.unlock();
@@ -50,7 +51,7 @@ Time Hub::meet(WorkerId worker, const Group& group, Tag tag, at::Tensor mine, in
   const Time give_up = now() + deadline.after;
   while (meeting->blocks_done.load() < blocks) {
     if (meeting->error) std::rethrow_exception(meeting->error);
-    require_running(worker);
+    require_running(party);
     if (now() >= give_up) throw Timeout(late(worker, "averaging in shared memory", deadline));
     rest(lock, worker, give_up);
   }
@@ -81,8 +82,9 @@ std::string Hub::absent(const Group& group, const Meeting& meeting) const {
 
 // Waits until all members are there. If one of them cannot come any more, this one leaves again,
 // with its tensor untouched.
-void Hub::gather_members(std::unique_lock<std::mutex>& lock, WorkerId worker, const Group& group,
+void Hub::gather_members(std::unique_lock<std::mutex>& lock, const Party& party, const Group& group,
                          Tag tag, const std::shared_ptr<Meeting>& meeting, Deadline deadline) {
+  const WorkerId worker = party.worker;
   const auto key = std::make_pair(group, pack(tag));
   if (meeting->arrived == group.size()) {
     meeting->everybody_at = now();
@@ -93,7 +95,7 @@ void Hub::gather_members(std::unique_lock<std::mutex>& lock, WorkerId worker, co
   const Time give_up = now() + deadline.after;
   try {
     while (meeting->arrived < group.size()) {
-      require_running(worker);
+      require_running(party);
       const WorkerId gone = absent_for_good(group, *meeting);
       if (gone != kAnybody)
         std::rethrow_exception(

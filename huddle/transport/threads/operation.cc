@@ -32,7 +32,7 @@ std::size_t HubOperation::wait_any(std::span<Operation* const> operations, Deadl
       if (hub_.has_ended(operation)) return i;
       if (operation.ended_) wake_at = std::min(wake_at, operation.visible_at_);
     }
-    hub_.require_running(owner_);
+    hub_.require_running(party_);
     if (hub_.now() >= give_up) throw Timeout(hub_.late(owner_, describe(), deadline));
     hub_.rest(lock, owner_, wake_at);
   }

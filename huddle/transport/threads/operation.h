@@ -15,11 +15,17 @@ namespace huddle {
 
 class Hub;
 
+// One thread of control of a worker: its body, or one of its lanes.
+struct Party {
+  const WorkerId worker;
+  bool must_end = false;  // Guarded by the hub's mutex. Whatever it waits for throws.
+};
+
 // Anything under way. Fields are guarded by the hub's mutex unless they are
 // constant.
 class HubOperation : public Operation {
  public:
-  HubOperation(Hub& hub, WorkerId owner) : hub_(hub), owner_(owner) {}
+  HubOperation(Hub& hub, const Party& party) : hub_(hub), party_(party), owner_(party.worker) {}
 
   bool ready() override;
   void wait(Deadline deadline) override;
@@ -34,6 +40,7 @@ class HubOperation : public Operation {
  protected:
   friend class Hub;
   Hub& hub_;
+  const Party& party_;  // Looked at by that party alone, which is there as long as it does.
   const WorkerId owner_;
   bool ended_ = false;
   Time visible_at_ = 0;  // The owner learns of the end at this moment (injected links).
@@ -45,8 +52,9 @@ class Transfer final : public HubOperation {
  public:
   enum class Direction { send, receive };
 
-  Transfer(Hub& hub, WorkerId owner, Direction direction, WorkerId peer, Tag tag, at::Tensor tensor)
-      : HubOperation(hub, owner),
+  Transfer(Hub& hub, const Party& party, Direction direction, WorkerId peer, Tag tag,
+           at::Tensor tensor)
+      : HubOperation(hub, party),
         direction_(direction),
         peer_(peer),
         tag_(tag),
@@ -71,7 +79,8 @@ inline constexpr WorkerId kAnybody{-1};
 // Looks out for losses in a group.
 class Watch final : public HubOperation {
  public:
-  Watch(Hub& hub, WorkerId owner, const Group& group) : HubOperation(hub, owner), group_(group) {}
+  Watch(Hub& hub, const Party& party, const Group& group)
+      : HubOperation(hub, party), group_(group) {}
 
   void cancel() override;
   void abandon() override { cancel(); }

@@ -1,0 +1,244 @@
+"""The program as users run it: what it writes, what it refuses, how it ends.  Run: python3 tests/program_test.py build/huddle
+
+Needs a Python with torch, because PyTorch users must be able to read the weights.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = "build/huddle"
+
+
+def huddle(*arguments, **options):
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, check=False, **options)
+
+
+class TemporaryFolder(unittest.TestCase):
+    def setUp(self):
+        self._temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self._temporary.cleanup)
+        self.folder = pathlib.Path(self._temporary.name)
+
+    def summary(self, name="out"):
+        return json.loads((self.folder / name / "summary.json").read_text())
+
+    def steps(self, name="out"):
+        return [json.loads(line) for line in (self.folder / name / "steps.jsonl").read_text().splitlines()]
+
+
+class Help(unittest.TestCase):
+    def test_every_command_teaches(self):
+        for arguments in ([], ["train"], ["list"]):
+            answer = huddle(*arguments, "--help")
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            self.assertIn("huddle train" if arguments != ["list"] else "bsp:algorithm", answer.stdout)
+
+    def test_version(self):
+        self.assertRegex(huddle("--version").stdout, r"^huddle \d+\.\d+\.\d+\n$")
+
+    def test_lists_name_everything_with_its_keys(self):
+        self.assertIn("buckets=0", huddle("list", "strategies").stdout)
+        for word in ("mlp", "cnn"):
+            self.assertIn(word, huddle("list", "models").stdout)
+        for word in ("digits", "mnist", "fashion_mnist", "quadratic"):
+            self.assertIn(word, huddle("list", "data").stdout)
+        self.assertIn("threads", huddle("list", "engines").stdout)
+
+
+class Training(TemporaryFolder):
+    def test_digits_reach_96_percent_with_8_workers(self):
+        answer = huddle("train", "--workers", 8, "--data", "digits", "--steps", 300, "--out", self.folder / "out")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertIn("consensus", answer.stdout)
+        summary = self.summary()
+        self.assertGreaterEqual(summary["accuracy"]["consensus"], 0.96)
+        for key in ("strategy", "engine", "workers", "steps", "seed", "version", "machine", "seconds", "samples_per_second",
+                    "loss", "drift", "bytes_sent_per_worker"):
+            self.assertIn(key, summary)
+        self.assertEqual([worker["worker"] for worker in summary["time"]], list(range(8)))
+        self.assertEqual(len(self.steps()), 8 * 300)
+        self.assertEqual(summary["status"], "complete")
+
+    def test_json_instead_of_the_table(self):
+        answer = huddle("train", "--steps", 5, "--json")
+        self.assertEqual(json.loads(answer.stdout)["steps"], 5)
+
+    def test_progress_is_plain_lines_where_there_is_no_terminal(self):
+        answer = huddle("train", "--steps", 5)
+        self.assertIn("step 5/5", answer.stderr)
+        self.assertNotIn("\r", answer.stderr)
+
+    def test_pytorch_reads_the_consensus_weights(self):
+        import torch
+        self.assertEqual(huddle("train", "--workers", 2, "--model", "cnn", "--steps", 5, "--save", self.folder / "saved").returncode, 0)
+        weights = torch.load(self.folder / "saved" / "consensus.pt", weights_only=True)
+        self.assertEqual(tuple(weights["convolution1.weight"].shape), (16, 1, 3, 3))
+        self.assertEqual(weights["norm1.num_batches_tracked"].dtype, torch.int64)
+
+    def test_every_algorithm_repeats_bit_for_bit_and_alike_on_both_paths(self):
+        import torch
+        for algorithm in ("ring", "halving_doubling", "leader", "sharded", "direct"):
+            results = []
+            for name, engine in (("a", "threads"), ("b", "threads"), ("c", "threads:native=off")):
+                answer = huddle("train", "--workers", 8, "--racks", "2x4", "--steps", 200, "--engine", engine, "--quiet",
+                                "--strategy", f"bsp:algorithm={algorithm},buckets=2", "--save", self.folder / name)
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+                results.append(torch.load(self.folder / name / "consensus.pt"))
+            for other in results[1:]:
+                for key, tensor in results[0].items():
+                    self.assertTrue(torch.equal(tensor, other[key]), f"{algorithm}: {key}")
+
+
+class Resuming(TemporaryFolder):
+    def weights(self, name):
+        import torch
+        return torch.load(self.folder / name / "consensus.pt")
+
+    def test_a_resumed_run_gives_the_same_bits(self):
+        common = ("--workers", 3, "--model", "cnn:channels=4", "--quiet", "--schedule", "step:every=25")
+        self.assertEqual(huddle("train", *common, "--steps", 40, "--save", self.folder / "whole").returncode, 0)
+        self.assertEqual(huddle("train", *common, "--steps", 20, "--save", self.folder / "half").returncode, 0)
+        answer = huddle("train", "--resume", self.folder / "half", "--steps", 40, "--save", self.folder / "resumed", "--quiet")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        for key, tensor in self.weights("whole").items():
+            self.assertTrue(tensor.equal(self.weights("resumed")[key]), key)
+
+    def test_a_killed_run_goes_on_from_its_last_whole_checkpoint(self):
+        common = ("--workers", 2, "--steps", 60, "--quiet")
+        self.assertEqual(huddle("train", *common, "--save", self.folder / "whole").returncode, 0)
+        killed = huddle("train", *common, "--save", self.folder / "killed", "--save-every", 20, "--kill", "1@50")
+        self.assertEqual(killed.returncode, 1)
+        self.assertIn("worker 1 died at step 50", killed.stderr)
+        answer = huddle("train", "--resume", self.folder / "killed", "--save", self.folder / "resumed", "--quiet")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        for key, tensor in self.weights("whole").items():
+            self.assertTrue(tensor.equal(self.weights("resumed")[key]), key)
+
+    def refuse(self, *arguments, word):
+        answer = huddle("train", *arguments)
+        self.assertEqual(answer.returncode, 2, answer.stderr)
+        self.assertIn(word, answer.stderr)
+
+    def test_disagreeing_and_damaged_checkpoints_are_refused(self):
+        saved = self.folder / "saved"
+        self.assertEqual(huddle("train", "--workers", 2, "--steps", 5, "--save", saved, "--quiet").returncode, 0)
+        self.refuse("--resume", saved, "--steps", 9, "--workers", 3, word="--workers 3 disagrees")
+        self.refuse("--resume", saved, "--steps", 9, "--model", "cnn", word="--model cnn disagrees")
+        self.refuse("--resume", saved, word="5 steps already")
+        state = saved / "step-000005" / "worker-1.pt"
+        content = state.read_bytes()
+        state.write_bytes(content[:len(content) // 2])
+        self.refuse("--resume", saved, "--steps", 9, word="worker-1.pt is truncated")
+        state.unlink()
+        self.refuse("--resume", saved, "--steps", 9, word="worker-1.pt")
+
+
+class BadInput(TemporaryFolder):
+    CASES = [
+        (["--strategy", "bps"], "did you mean 'bsp'"),
+        (["--strategy", "bsp:bucket=4"], "did you mean 'buckets'"),
+        (["--strategy", "bsp:buckets=-1"], "buckets"),
+        (["--strategy", "bsp:algorithm=pair"], "groups of 2"),
+        (["--strategy", "bsp:algorithm=sharded", "--workers", "3", "--racks", "2x2"], "--racks 2x2"),
+        (["--model", "rnn"], "did you mean 'cnn'"),
+        (["--data", "fashion-mnist"], "did you mean 'fashion_mnist'"),
+        (["--engine", "thread"], "did you mean 'threads'"),
+        (["--workers", "0"], "--workers is 0"),
+        (["--workers", "-2"], "--workers is -2"),
+        (["--workers", "many"], "many"),
+        (["--steps", "0"], "--steps is 0"),
+        (["--batch", "0"], "--batch is 0"),
+        (["--batch", "5000"], "use a batch of"),
+        (["--accumulate", "0"], "--accumulate is 0"),
+        (["--split", "skew:2"], "skew"),
+        (["--split", "idd"], "iid"),
+        (["--optimizer", "sdg"], "did you mean 'sgd'"),
+        (["--lr", "-1"], "learning_rate"),
+        (["--momentum", "-1"], "momentum"),
+        (["--schedule", "cosin"], "did you mean 'cosine'"),
+        (["--deadline", "0"], "--deadline is 0"),
+        (["--steps", "5", "--epochs", "2"], "excludes"),
+        (["--data", "mnist", "--data-dir", "nowhere"], "tools/fetch_data.py mnist"),
+        (["--data", "quadratic", "--model", "cnn"], "model of its own"),
+        (["--out", "/dev/null/x"], "/dev/null/x"),
+        (["--save", "/dev/null/x"], "/dev/null/x"),
+        (["--save-every", "5"], "needs --save"),
+        (["--resume", "nowhere"], "nowhere"),
+        (["--kill", "9@3"], "worker 9"),
+        (["--kill", "3"], "--kill"),
+        (["--slow", "x"], "--slow"),
+        (["--latency", "5"], "--latency"),
+        (["--worker", "3"], "Did you mean --workers?"),
+    ]
+
+    def test_bad_input_is_refused_with_status_2_before_any_work(self):
+        for arguments, word in self.CASES:
+            with self.subTest(arguments):
+                answer = huddle("train", *arguments, cwd=self.folder)
+                self.assertEqual(answer.returncode, 2, answer.stderr)
+                self.assertIn(word, answer.stderr)
+                self.assertEqual(answer.stdout, "")
+                self.assertEqual(list(self.folder.iterdir()), [], "something was written")
+
+    def test_truncated_data_is_refused(self):
+        data = self.folder / "mnist"
+        data.mkdir()
+        for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
+            (data / name).write_bytes(b"\0\0\x08\x01\0\0")
+        answer = huddle("train", "--data", "mnist", "--data-dir", self.folder)
+        self.assertEqual(answer.returncode, 2, answer.stderr)
+        self.assertIn("ubyte", answer.stderr)
+
+    def test_an_unknown_command_suggests_the_nearest(self):
+        answer = huddle("trian")
+        self.assertEqual(answer.returncode, 2)
+        self.assertIn("train", answer.stderr)
+
+
+class Endings(TemporaryFolder):
+    def test_a_death_ends_the_run_with_its_name_and_valid_files(self):
+        for kill in ("2@7", "2@7+1", "2@7+5"):
+            for engine in ("threads", "threads:native=off"):
+                answer = huddle("train", "--workers", 5, "--steps", 50, "--kill", kill, "--engine", engine, "--out", self.folder / "out")
+                self.assertEqual(answer.returncode, 1, answer.stderr)
+                self.assertIn("worker 2 died", answer.stderr)
+                summary = self.summary()
+                self.assertTrue(summary["status"].startswith("failed: "), summary["status"])
+                # The slowest may still have been in the exchange of the step before.
+                self.assertIn(summary["steps_done"], (6, 7, 8))
+                self.steps()
+
+    def test_a_stuck_worker_is_named_when_the_deadline_passes(self):
+        answer = huddle("train", "--workers", 3, "--steps", 5, "--compute", "0.1s", "--slow", "1:1000", "--deadline", 1)
+        self.assertEqual(answer.returncode, 1)
+        self.assertRegex(answer.stderr, r"gave up after 1 s of waiting for an average with worker 1 \(at step 0\).*--deadline")
+
+    def test_an_interrupted_run_stops_within_two_seconds_and_leaves_valid_files(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for extra in ([], ["--compute", "60s"], ["--engine", "threads:native=off"]):
+                process = subprocess.Popen([PROGRAM, "train", "--workers", "4", "--steps", "1000000", "--out",
+                                            str(self.folder / "out"), *extra], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                time.sleep(1.5)
+                asked = time.monotonic()
+                process.send_signal(number)
+                _, errors = process.communicate(timeout=30)
+                self.assertLess(time.monotonic() - asked, 2)
+                self.assertEqual(process.returncode, 130, errors)
+                self.assertIn(b"interrupted", errors)
+                self.assertEqual(self.summary()["status"], "interrupted")
+                if not extra:
+                    self.assertGreater(len(self.steps()), 4)
+                self.steps()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and os.path.exists(sys.argv[1]):
+        PROGRAM = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
