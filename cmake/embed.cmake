@@ -1,5 +1,6 @@
-# huddle_embed(TARGET SYMBOL FILE): compiles the bytes of FILE into TARGET, which can then read them without any file at run
-# time, through the generated function `std::span<const std::uint8_t> huddle::SYMBOL()`. Whoever calls it declares it.
+# huddle_embed(TARGET SYMBOL FILE): compiles the bytes of FILE into TARGET, which can then read them without any file at
+# run time, through the generated function `std::span<const std::uint8_t> huddle::SYMBOL()`. Whoever calls it declares
+# it.
 
 function(huddle_embed target symbol file)
   cmake_path(ABSOLUTE_PATH file NORMALIZE)

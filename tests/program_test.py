@@ -1,4 +1,6 @@
-"""The program as users run it: what it writes, what it refuses, how it ends.  Run: python3 tests/program_test.py build/huddle
+"""The program as users run it: what it writes, what it refuses, how it ends.
+
+Run: python3 tests/program_test.py build/huddle
 
 Needs a Python with torch, because PyTorch users must be able to read the weights.
 """
@@ -17,7 +19,8 @@ PROGRAM = "build/huddle"
 
 
 def huddle(*arguments, **options):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, check=False, **options)
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, check=False,
+                          **options)
 
 
 class TemporaryFolder(unittest.TestCase):
@@ -59,8 +62,8 @@ class Training(TemporaryFolder):
         self.assertIn("consensus", answer.stdout)
         summary = self.summary()
         self.assertGreaterEqual(summary["accuracy"]["consensus"], 0.96)
-        for key in ("strategy", "engine", "workers", "steps", "seed", "version", "machine", "seconds", "samples_per_second",
-                    "loss", "drift", "bytes_sent_per_worker"):
+        for key in ("strategy", "engine", "workers", "steps", "seed", "version", "machine", "seconds",
+                    "samples_per_second", "loss", "drift", "bytes_sent_per_worker"):
             self.assertIn(key, summary)
         self.assertEqual([worker["worker"] for worker in summary["time"]], list(range(8)))
         self.assertEqual(len(self.steps()), 8 * 300)
@@ -77,7 +80,8 @@ class Training(TemporaryFolder):
 
     def test_pytorch_reads_the_consensus_weights(self):
         import torch
-        self.assertEqual(huddle("train", "--workers", 2, "--model", "cnn", "--steps", 5, "--save", self.folder / "saved").returncode, 0)
+        answer = huddle("train", "--workers", 2, "--model", "cnn", "--steps", 5, "--save", self.folder / "saved")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
         weights = torch.load(self.folder / "saved" / "consensus.pt", weights_only=True)
         self.assertEqual(tuple(weights["convolution1.weight"].shape), (16, 1, 3, 3))
         self.assertEqual(weights["norm1.num_batches_tracked"].dtype, torch.int64)
@@ -87,8 +91,9 @@ class Training(TemporaryFolder):
         for algorithm in ("ring", "halving_doubling", "leader", "sharded", "direct"):
             results = []
             for name, engine in (("a", "threads"), ("b", "threads"), ("c", "threads:native=off")):
-                answer = huddle("train", "--workers", 8, "--racks", "2x4", "--steps", 200, "--engine", engine, "--quiet",
-                                "--strategy", f"bsp:algorithm={algorithm},buckets=2", "--save", self.folder / name)
+                answer = huddle("train", "--workers", 8, "--racks", "2x4", "--steps", 200, "--engine", engine,
+                                "--quiet", "--strategy", f"bsp:algorithm={algorithm},buckets=2",
+                                "--save", self.folder / name)
                 self.assertEqual(answer.returncode, 0, answer.stderr)
                 results.append(torch.load(self.folder / name / "consensus.pt"))
             for other in results[1:]:
@@ -105,7 +110,8 @@ class Resuming(TemporaryFolder):
         common = ("--workers", 3, "--model", "cnn:channels=4", "--quiet", "--schedule", "step:every=25")
         self.assertEqual(huddle("train", *common, "--steps", 40, "--save", self.folder / "whole").returncode, 0)
         self.assertEqual(huddle("train", *common, "--steps", 20, "--save", self.folder / "half").returncode, 0)
-        answer = huddle("train", "--resume", self.folder / "half", "--steps", 40, "--save", self.folder / "resumed", "--quiet")
+        answer = huddle("train", "--resume", self.folder / "half", "--steps", 40, "--save", self.folder / "resumed",
+                        "--quiet")
         self.assertEqual(answer.returncode, 0, answer.stderr)
         for key, tensor in self.weights("whole").items():
             self.assertTrue(tensor.equal(self.weights("resumed")[key]), key)
@@ -190,7 +196,8 @@ class BadInput(TemporaryFolder):
     def test_truncated_data_is_refused(self):
         data = self.folder / "mnist"
         data.mkdir()
-        for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
+        for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
+                     "t10k-labels-idx1-ubyte"):
             (data / name).write_bytes(b"\0\0\x08\x01\0\0")
         answer = huddle("train", "--data", "mnist", "--data-dir", self.folder)
         self.assertEqual(answer.returncode, 2, answer.stderr)
@@ -206,7 +213,8 @@ class Endings(TemporaryFolder):
     def test_a_death_ends_the_run_with_its_name_and_valid_files(self):
         for kill in ("2@7", "2@7+1", "2@7+5"):
             for engine in ("threads", "threads:native=off"):
-                answer = huddle("train", "--workers", 5, "--steps", 50, "--kill", kill, "--engine", engine, "--out", self.folder / "out")
+                answer = huddle("train", "--workers", 5, "--steps", 50, "--kill", kill, "--engine", engine, "--out",
+                                self.folder / "out")
                 self.assertEqual(answer.returncode, 1, answer.stderr)
                 self.assertIn("worker 2 died", answer.stderr)
                 summary = self.summary()
@@ -216,15 +224,19 @@ class Endings(TemporaryFolder):
                 self.steps()
 
     def test_a_stuck_worker_is_named_when_the_deadline_passes(self):
+        begin = time.monotonic()
         answer = huddle("train", "--workers", 3, "--steps", 5, "--compute", "0.1s", "--slow", "1:1000", "--deadline", 1)
+        self.assertLess(time.monotonic() - begin, 50, "the run waited for the stuck worker")
         self.assertEqual(answer.returncode, 1)
-        self.assertRegex(answer.stderr, r"gave up after 1 s of waiting for an average with worker 1 \(at step 0\).*--deadline")
+        self.assertRegex(answer.stderr,
+                         r"gave up after 1 s of waiting for an average with worker 1 \(at step 0\).*--deadline")
 
     def test_an_interrupted_run_stops_within_two_seconds_and_leaves_valid_files(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             for extra in ([], ["--compute", "60s"], ["--engine", "threads:native=off"]):
                 process = subprocess.Popen([PROGRAM, "train", "--workers", "4", "--steps", "1000000", "--out",
-                                            str(self.folder / "out"), *extra], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                                            str(self.folder / "out"), *extra],
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                 time.sleep(1.5)
                 asked = time.monotonic()
                 process.send_signal(number)

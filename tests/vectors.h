@@ -15,5 +15,8 @@ using Verdict = std::optional<std::string>;
 // Each gets the whole file and one of its cases.
 Verdict run_costs(const nlohmann::json& file, const nlohmann::json& test);
 Verdict run_trajectory(const nlohmann::json& file, const nlohmann::json& test);
+Verdict run_schedules(const nlohmann::json& file, const nlohmann::json& test);
+Verdict run_mixing(const nlohmann::json& file, const nlohmann::json& test);
+Verdict run_contraction(const nlohmann::json& file, const nlohmann::json& test);
 
 }  // namespace huddle

@@ -22,6 +22,9 @@ using Topic = std::function<Verdict(const nlohmann::json&, const nlohmann::json&
 
 Topic topic_of(const std::string& name) {
   if (name == "costs") return run_costs;
+  if (name == "schedules") return run_schedules;
+  if (name == "mixing") return run_mixing;
+  if (name == "contraction") return run_contraction;
   if (name.starts_with("trajectories")) return run_trajectory;
   return nullptr;
 }

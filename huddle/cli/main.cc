@@ -45,6 +45,7 @@ int run(int argc, char** argv) {
   int status = 0;
   add_train_command(program, status);
   add_list_command(program, status);
+  add_schedule_command(program, status);
   try {
     program.parse(argc, argv);
     return status;

@@ -33,6 +33,7 @@ double parse_number(std::string_view what, std::string_view name, const KeyInfo&
 
 void validate(std::string_view what, const SpecInfo& info, const KeyInfo& key,
               const std::string& value) {
+  if (key.type == KeyInfo::Type::text) return;
   if (key.type != KeyInfo::Type::choice) {
     parse_number(what, info.name, key, value);
   } else if (std::find(key.choices.begin(), key.choices.end(), value) == key.choices.end()) {

@@ -32,7 +32,8 @@ inline constexpr double kUnbounded = 0x1p53;
 
 // What one key means and which values it takes.
 struct KeyInfo {
-  enum class Type { integer, number, choice };
+  // A text is free here; whoever reads it checks it.
+  enum class Type { integer, number, choice, text };
 
   std::string name;
   Type type = Type::integer;

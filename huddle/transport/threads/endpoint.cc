@@ -42,7 +42,7 @@ Pending ThreadsEndpoint::watch(const Group& group) {
 }
 
 Pending ThreadsEndpoint::spawn(Lane lane, std::function<void(Endpoint&)> program) {
-  return worker_.lanes.spawn(lane, std::move(program));
+  return worker_.lanes.spawn(party_, lane, std::move(program));
 }
 
 void ThreadsEndpoint::exclusive(const std::function<void()>& body) {

@@ -61,7 +61,8 @@ void Hub::count_operation(WorkerId worker) {
 void Hub::sleep(const Party& party, Seconds seconds) {
   std::unique_lock lock(mutex_);
   const Time until = now() + seconds;
-  while (require_running(party), now() < until) rest(lock, party.worker, until);
+  // A run that has failed ends as soon as its workers notice: nobody sleeps on.
+  while (require_running(party), now() < until && !has_failed_) rest(lock, party.worker, until);
 }
 
 std::string Hub::loss_of(WorkerId worker) {
@@ -197,10 +198,12 @@ void Hub::begin_watch(const std::shared_ptr<Watch>& watch) {
   watches_.push_back(watch);
 }
 
-void Hub::end(WorkerId worker, const std::string& reason) {
+void Hub::end(WorkerId worker, Ending ending, const std::string& reason) {
   const std::lock_guard lock(mutex_);
   WorkerState& state = worker_state(worker);
-  state.life = reason.empty() ? Life::finished : Life::lost;
+  if (state.life == Life::lost) return;  // One of its programs died first.
+  state.life = ending == Ending::finished ? Life::finished : Life::lost;
+  has_failed_ = has_failed_ || ending == Ending::failed;
   state.reason = reason;
   for (auto entry = channels_.begin(); entry != channels_.end();) {
     auto& [key, channel] = *entry;

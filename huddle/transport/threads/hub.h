@@ -46,7 +46,7 @@ class Hub {
   // A worker says which step it is in. Throws Killed when the injector wants its death there.
   void begin_step(const Party& party, Step step);
 
-  // Sleeps unless the run is stopped first.
+  // Sleeps unless the run fails or is stopped first.
   void sleep(const Party& party, Seconds seconds);
 
   // Starts a transfer: matches it with its other end, copies, or lets it wait.
@@ -58,9 +58,10 @@ class Hub {
   Time meet(const Party& party, const Group& group, Tag tag, at::Tensor mine, int blocks,
             const GroupReduce::Combine& combine, Deadline deadline);
 
-  // The worker has ended; `reason` is empty when it finished its body. Everybody who depends on it
-  // learns.
-  void end(WorkerId worker, const std::string& reason);
+  enum class Ending { finished, died, failed };
+
+  // The worker has ended; everybody who depends on it learns. `reason` is what they should read.
+  void end(WorkerId worker, Ending ending, const std::string& reason);
 
   void stop(const std::string& reason);
 
@@ -143,6 +144,7 @@ class Hub {
   std::vector<std::shared_ptr<Watch>> watches_;
   Wire wire_;
   std::string stopped_;
+  bool has_failed_ = false;
 };
 
 }  // namespace huddle

@@ -6,8 +6,8 @@ namespace huddle {
 
 class Lanes::Running final : public HubOperation {
  public:
-  Running(Hub& hub, Thread& lane, Program body)
-      : HubOperation(hub, lane.party), program(std::move(body)), lane_(lane) {}
+  Running(Hub& hub, const Party& spawner, Thread& lane, Program body)
+      : HubOperation(hub, spawner), program(std::move(body)), lane_(lane) {}
 
   // Its waits throw, and this returns when it is over: what the program uses can then be let go.
   void cancel() override {
@@ -29,19 +29,22 @@ class Lanes::Running final : public HubOperation {
 
 Lanes::~Lanes() {
   {
+    const std::lock_guard own(mutex_);
     const std::lock_guard lock(hub_.mutex());
+    closing_ = true;
     for (auto& [lane, thread] : threads_) thread.closing = thread.party.must_end = true;
     hub_.wake(worker_);
   }
   for (auto& [lane, thread] : threads_) thread.thread.join();
 }
 
-Pending Lanes::spawn(Lane lane, Program program) {
+Pending Lanes::spawn(const Party& spawner, Lane lane, Program program) {
   check(lane != kMainLane && lane.value < kLanes,
         "a program needs a lane of its own, from 1 to 63");
   const std::lock_guard own(mutex_);
+  if (closing_) throw TransportError("a program was spawned after its worker had ended");
   Thread& thread = threads_.try_emplace(lane, worker_).first->second;
-  auto running = std::make_shared<Running>(hub_, thread, std::move(program));
+  auto running = std::make_shared<Running>(hub_, spawner, thread, std::move(program));
   {
     const std::lock_guard lock(hub_.mutex());
     thread.waiting.push_back(running);
@@ -64,6 +67,10 @@ void Lanes::work(Thread& lane) {
     std::exception_ptr error;
     try {
       running->program(*endpoint);
+    } catch (const Killed& death) {
+      error = std::current_exception();
+      hub_.end(worker_, Hub::Ending::died,
+               death.what());  // A worker dies as a whole, its body included.
     } catch (...) {
       error = std::current_exception();  // Thrown again where the program is waited for.
     }

@@ -29,7 +29,8 @@ class Lanes {
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
 
-  Pending spawn(Lane lane, Program program);
+  // `spawner` is who will wait for it.
+  Pending spawn(const Party& spawner, Lane lane, Program program);
 
  private:
   class Running;
@@ -49,8 +50,9 @@ class Lanes {
   Hub& hub_;
   const WorkerId worker_;
   const MakeEndpoint make_endpoint_;
-  std::mutex mutex_;  // Lanes may spawn too. Taken before the hub's mutex.
+  std::mutex mutex_;  // Lanes may spawn too. Taken before the hub's mutex. Guards:
   std::map<Lane, Thread> threads_;
+  bool closing_ = false;
 };
 
 }  // namespace huddle

@@ -40,45 +40,49 @@ class ThreadsLauncher final : public Launcher {
   std::string stop_reason_;  // Guarded by mutex_.
 };
 
-// Runs one body and says how it ended: nothing when it returned, else the reason that others should
-// read.
-std::string guarded(Hub& hub, WorkerId id, const std::function<void()>& body, Endings& endings) {
+// How one body ended, and the reason that others should read.
+struct BodyEnding {
+  Hub::Ending ending = Hub::Ending::finished;
+  std::string reason;
+};
+
+BodyEnding guarded(Hub& hub, WorkerId id, const std::function<void()>& body, Endings& endings) {
   const auto remember = [&](std::exception_ptr& place) {
     const std::lock_guard lock(endings.mutex);
     if (!place) place = std::current_exception();
   };
   try {
     body();
-    return "";
+    return {};
   } catch (const Killed& death) {
     const std::lock_guard lock(endings.mutex);
     endings.deaths.push_back({id, death.what()});
-    return death.what();
+    return {Hub::Ending::died, death.what()};
   } catch (const PeerLost& lost) {
     remember(endings.first_follower);
     const std::string cause = hub.loss_of(lost.peer());
-    return cause.empty() ? std::string(lost.what()) : cause;
+    return {Hub::Ending::failed, cause.empty() ? std::string(lost.what()) : cause};
   } catch (const std::exception& error) {
     remember(endings.first_cause);
-    return concat("worker ", id.value, " failed at step ", hub.step_of(id).value, ": ",
-                  error.what());
+    return {Hub::Ending::failed, concat("worker ", id.value, " failed at step ",
+                                        hub.step_of(id).value, ": ", error.what())};
   }
 }
 
 void ThreadsLauncher::run_worker(Hub& hub, WorkerId id, const std::function<void(Endpoint&)>& body,
                                  Endings& endings) {
-  std::string reason;
+  BodyEnding end;
   {
     ThreadsWorker worker(
         hub, id,
         options_.native == ThreadsOptions::Native::on && options_.cluster.has_free_links());
     ThreadsEndpoint endpoint(worker, worker.body);
-    reason = guarded(
+    end = guarded(
         hub, id, [&] { body(endpoint); }, endings);
-    if (!reason.empty())
-      hub.end(id, reason);  // At once: the others must not wait for its programs to wind up.
+    // At once: the others must not wait for its programs to wind up.
+    if (end.ending != Hub::Ending::finished) hub.end(id, end.ending, end.reason);
   }
-  if (reason.empty()) hub.end(id, reason);
+  if (end.ending == Hub::Ending::finished) hub.end(id, end.ending, end.reason);
 }
 
 std::vector<Loss> ThreadsLauncher::run(const std::function<void(Endpoint&)>& body) {

@@ -70,12 +70,12 @@ WorkerId Hub::absent_for_good(const Group& group, const Meeting& meeting) const 
   return gone;
 }
 
-// "3 (at step 7), 5 (at step 6)".
+// "worker 3 (at step 7), worker 5 (at step 6)".
 std::string Hub::absent(const Group& group, const Meeting& meeting) const {
   std::string missing;
   for (const WorkerId member : group)
     if (!meeting.tensors[static_cast<std::size_t>(group.position_of(member))].defined())
-      missing += concat(missing.empty() ? "" : ", ", member.value, " (at step ",
+      missing += concat(missing.empty() ? "" : ", ", "worker ", member.value, " (at step ",
                         worker_state(member).step.value, ")");
   return missing;
 }
@@ -102,8 +102,7 @@ void Hub::gather_members(std::unique_lock<std::mutex>& lock, const Party& party,
             lost_error(worker, gone, concat("waiting for ", name_of(tag.purpose), " with it")));
       if (now() >= give_up)
         throw Timeout(late(
-            worker,
-            concat("waiting for ", name_of(tag.purpose), " with worker ", absent(group, *meeting)),
+            worker, concat("waiting for ", name_of(tag.purpose), " with ", absent(group, *meeting)),
             deadline));
       rest(lock, worker, give_up);
     }

@@ -1,4 +1,4 @@
-// How operations of the threads engine are waited for, cancelled and let go. See hub.h.
+#include "huddle/transport/threads/operation.h"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ bool Hub::has_ended(const HubOperation& operation) const {
 
 bool HubOperation::ready() {
   const std::lock_guard lock(hub_.mutex_);
-  return hub_.has_ended(*this);
+  return hub_.has_ended(*this) || !hub_.stopped_.empty();
 }
 
 void HubOperation::wait(Deadline deadline) {
@@ -26,6 +26,8 @@ std::size_t HubOperation::wait_any(std::span<Operation* const> operations, Deadl
   std::unique_lock lock(hub_.mutex_);
   const Time give_up = hub_.now() + deadline.after;
   while (true) {
+    // First of all: peers that were interrupted too are not lost.
+    if (!hub_.stopped_.empty()) throw Interrupted(hub_.stopped_);
     Time wake_at = give_up;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const auto& operation = static_cast<const HubOperation&>(*operations[i]);

@@ -1,0 +1,63 @@
+#include "huddle/core/traffic.h"
+
+#include <algorithm>
+
+namespace huddle {
+namespace {
+
+// One phase, in the same terms as a whole schedule.
+ScheduleTraffic phase_traffic(const Partition& partition, int workers) {
+  ScheduleTraffic phase;
+  for (const Group& group : partition) {
+    const Traffic each = group_traffic(group.size());
+    const double share = static_cast<double>(group.size()) / workers;
+    phase.bytes += share * each.bytes;
+    phase.messages += share * each.messages;
+    phase.worst_bytes = std::max(phase.worst_bytes, each.bytes);
+    phase.sequential_messages = std::max<double>(phase.sequential_messages, each.messages);
+  }
+  return phase;
+}
+
+void add(ScheduleTraffic& total, double share, const ScheduleTraffic& phase) {
+  total.bytes += share * phase.bytes;
+  total.messages += share * phase.messages;
+  total.sequential_messages += share * phase.sequential_messages;
+  if (share > 0) total.worst_bytes = std::max(total.worst_bytes, phase.worst_bytes);
+}
+
+}  // namespace
+
+Traffic group_traffic(int size) {
+  return size == 2 ? Traffic{.bytes = 1, .messages = 1} : ring_traffic(size);
+}
+
+Traffic ring_traffic(int size) {
+  if (size <= 1) return {};
+  return {.bytes = 2.0 * (size - 1) / size, .messages = 2 * (size - 1)};
+}
+
+ScheduleTraffic schedule_traffic(const Schedule& schedule) {
+  const int workers = schedule.members().size();
+  const int every = schedule.global_every();
+  const double global_share = every == 0 ? 0 : 1.0 / every;
+  const int cycle = std::max(1, schedule.cycle());  // Random groups are alike in every step.
+  ScheduleTraffic total;
+  std::vector<int> sequential;
+  for (int index = 0; index < cycle; ++index) {
+    const ScheduleTraffic phase = phase_traffic(schedule.cycle_phase(index), workers);
+    add(total, (1 - global_share) / cycle, phase);
+    sequential.push_back(static_cast<int>(phase.sequential_messages));
+  }
+  const ScheduleTraffic global = phase_traffic({schedule.members()}, workers);
+  add(total, global_share, global);
+  const int steps = schedule.random() == nullptr ? schedule.period() : 1;
+  for (int step = 0; step < steps; ++step) {
+    const std::int64_t at = schedule.cycle_step(Step{step});
+    total.sequential_by_phase.push_back(at < 0 ? static_cast<int>(global.sequential_messages)
+                                               : sequential[static_cast<std::size_t>(at % cycle)]);
+  }
+  return total;
+}
+
+}  // namespace huddle
