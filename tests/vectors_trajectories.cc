@@ -15,9 +15,31 @@
 namespace huddle {
 namespace {
 
+// Schedules that a strategy string can name; `custom` ones are not among them.
+std::optional<std::string> scheduled_spec(const nlohmann::json& params) {
+  const nlohmann::json& schedule = params.at("schedule");
+  const std::string kind = schedule.at("kind");
+  const std::string rest =
+      fmt::format(",slots={},payload={}", params.value("momentum_at_sync", "keep"),
+                  params.value("payload", "model"));
+  if (kind == "sesgd") return "sesgd:radix=2" + rest;
+  if (kind == "shuffle_exchange")
+    return fmt::format("sesgd:radix={}", schedule.at("n").get<int>()) + rest;
+  if (kind == "ds_sync_four") return "ds_sync:schedule=authors" + rest;
+  if (kind == "orthogonal_halves") return "ds_sync:schedule=halves" + rest;
+  if (kind == "rotating_representative") return "ds_sync:schedule=rotating" + rest;
+  if (kind != "ds_sync_grid") return std::nullopt;
+  std::string radices;
+  for (const int radix : schedule.at("radices").get<std::vector<int>>())
+    radices += fmt::format("{}{}", radices.empty() ? "" : "x", radix);
+  return "ds_sync:schedule=grid,radices=" + radices + rest;
+}
+
 // The strategy string for a case, or nothing when this build has no such strategy.
 std::optional<std::string> spec_of(const nlohmann::json& input) {
-  if (input.at("strategy") == "bsp") return "bsp";
+  const std::string strategy = input.at("strategy");
+  if (strategy == "bsp") return "bsp";
+  if (strategy == "group_schedule") return scheduled_spec(input.at("params"));
   return std::nullopt;
 }
 
@@ -44,7 +66,9 @@ Trajectory run(const nlohmann::json& problem, const nlohmann::json& input, const
     const UpdateRule rule({.learning_rate = rates.front(), .momentum = input.at("momentum")});
     Replica replica(x, gradients, at::zeros({0}, x.options()), {x.numel()}, rule);
     Meter meter;
-    const auto strategy = make_strategy(spec, {endpoint, replica, meter, {.deadline = {60}}});
+    const nlohmann::json schedule = input.at("params").value("schedule", nlohmann::json::object());
+    const Averaging averaging{.workers_per_rack = schedule.value("per_rack", 0), .deadline = {60}};
+    const auto strategy = make_strategy(spec, {endpoint, replica, meter, averaging});
     for (Step step; step.value < static_cast<std::int64_t>(rates.size()); ++step.value) {
       const auto t = static_cast<std::size_t>(step.value);
       replica.set_learning_rate(rates[t]);

@@ -37,6 +37,10 @@ void check_counts(const TrainConfig& config) {
           concat("--save-every is ", config.save_every, "; it must not be negative."));
   require(config.drift_every >= 0,
           concat("--drift-every is ", config.drift_every, "; it must not be negative."));
+  require(config.clip_norm >= 0,
+          concat("--clip is ", config.clip_norm, "; it must not be negative."));
+  require(config.swa_start >= 0 && config.swa_every >= 0,
+          "--swa-start and --swa-every must not be negative.");
   require(config.save_every == 0 || !config.save.empty(),
           "--save-every needs --save, the folder to write to.");
 }
@@ -64,9 +68,9 @@ PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
   check_counts(config);
   PreparedRun run;
   run.cluster = cluster_of(config);
-  check_strategy(config.strategy, run.cluster);
-  run.launcher = make_engine(config.engine, run.cluster);
   const UpdateOptions update = update_of(config);
+  check_strategy(config.strategy, {run.cluster, update, config.clip_norm});
+  run.launcher = make_engine(config.engine, run.cluster);
   require(config.data.substr(0, 9) != "quadratic" || command.count("--model") == 0 ||
               !config.resume.empty(),
           "--model does not go with --data quadratic, which has a model of its own.");
@@ -77,24 +81,30 @@ PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
                                      static_cast<double>(run.problem->steps_per_epoch()) /
                                      config.accumulate));
   LearningRate(config.schedule, config.learning_rate, config.steps);
+  require(config.swa_start < config.steps,
+          concat("--swa-start is ", config.swa_start, ", past the end of a run of ", config.steps,
+                 " steps; ", config.steps * 3 / 4, " would leave the last quarter."));
   require(config.resume.empty() || resumed_step < config.steps,
           concat("the checkpoint in ", config.resume, " has done ", resumed_step,
                  " steps already; give --steps more than that."));
-  run.options = {.strategy = config.strategy,
-                 .workers = config.workers,
-                 .steps = config.steps,
-                 .batch = config.batch,
-                 .accumulate = config.accumulate,
-                 .update = update,
-                 .schedule = config.schedule,
-                 .workers_per_rack = run.cluster.workers_per_rack,
-                 .compute_per_step = run.cluster.compute_per_step,
-                 .deadline = {config.deadline},
-                 .drift_every = config.drift_every > 0
-                                    ? config.drift_every
-                                    : std::max<std::int64_t>(1, config.steps / 20),
-                 .save_every = config.save_every,
-                 .saved_settings = settings_of(config)};
+  run.options = {
+      .strategy = config.strategy,
+      .workers = config.workers,
+      .steps = config.steps,
+      .batch = config.batch,
+      .accumulate = config.accumulate,
+      .update = update,
+      .clip_norm = config.clip_norm,
+      .schedule = config.schedule,
+      .workers_per_rack = run.cluster.workers_per_rack,
+      .compute_per_step = run.cluster.compute_per_step,
+      .deadline = {config.deadline},
+      .drift_every = config.drift_every > 0 ? config.drift_every
+                                            : std::max<std::int64_t>(1, config.steps / 20),
+      .swa_start = config.swa_start,
+      .swa_every = config.swa_every > 0 ? config.swa_every : run.problem->steps_per_epoch(),
+      .save_every = config.save_every,
+      .saved_settings = settings_of(config)};
   if (!config.resume.empty()) run.options.resume = load_states(config, resumed_step);
   if (!config.save.empty()) run.options.save = CheckpointFolder(config.save);
   if (run.options.save) run.options.save->prepare();

@@ -48,7 +48,10 @@ std::vector<Setting> settings() {
           setting("--momentum", &TrainConfig::momentum),
           setting("--nesterov", &TrainConfig::nesterov),
           setting("--weight-decay", &TrainConfig::weight_decay),
+          setting("--clip", &TrainConfig::clip_norm),
           setting("--schedule", &TrainConfig::schedule),
+          setting("--swa-start", &TrainConfig::swa_start),
+          setting("--swa-every", &TrainConfig::swa_every),
           setting("--seed", &TrainConfig::seed),
           setting("--racks", &TrainConfig::racks),
           setting("--steps", &TrainConfig::steps)};
@@ -114,6 +117,15 @@ void declare_workload(CLI::App& command, TrainConfig& config) {
       ->group(group)
       ->capture_default_str();
   command
+      .add_option("--swa-start", config.swa_start,
+                  "step from which each worker keeps a running mean of its models; 0: never")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--swa-every", config.swa_every, "steps between models in that mean; 0: an epoch")
+      ->group(group)
+      ->capture_default_str();
+  command
       .add_option("--seed", config.seed,
                   "of weights, data order and injected noise; equal seeds give equal bits")
       ->group(group)
@@ -132,6 +144,9 @@ void declare_optimizer(CLI::App& command, TrainConfig& config) {
   command.add_flag("--nesterov", config.nesterov, "Nesterov momentum (sgd)")->group(group);
   command
       .add_option("--weight-decay", config.weight_decay, "L2 for sgd and adam, decoupled for adamw")
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--clip", config.clip_norm, "largest norm of the gradients; 0: any")
       ->group(group)
       ->capture_default_str();
   command

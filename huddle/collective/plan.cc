@@ -32,8 +32,9 @@ Algorithm parse_algorithm(std::string_view name) {
 }
 
 Algorithm choose(Algorithm algorithm, int members, std::int64_t bytes) {
+  const bool may_be_pair = algorithm == Algorithm::automatic || algorithm == Algorithm::ring;
+  if (members == 2 && may_be_pair) return Algorithm::pair;
   if (algorithm != Algorithm::automatic) return algorithm;
-  if (members == 2) return Algorithm::pair;
   return bytes <= kLatencyBoundBytes ? Algorithm::halving_doubling : Algorithm::ring;
 }
 

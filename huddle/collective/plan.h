@@ -32,9 +32,10 @@ const std::vector<std::string>& algorithm_names();
 // REQUIRES: one of algorithm_names().
 Algorithm parse_algorithm(std::string_view name);
 
-// What `automatic` means: a pure function of bytes and group size. Two members exchange as a pair;
-// small messages are bound by latency and take halving-doubling's 2 log2(n) steps; large ones are
-// bound by bandwidth, where a ring is as good as any.
+// The algorithm to use, a pure function of bytes and group size. A ring of two is a pair: the same
+// bytes and sums in half the messages. `automatic`: small messages are bound by latency and take
+// halving-doubling's 2 log2(n) steps; large ones are bound by bandwidth, where a ring is as good as
+// any.
 Algorithm choose(Algorithm algorithm, int members, std::int64_t bytes);
 
 // Which members (by position in the group) share a rack, racks in order of their first member, none

@@ -103,6 +103,8 @@ TEST(Plan, DefaultDependsOnBytesAndGroupSizeAlone) {
   EXPECT_EQ(choose(Algorithm::automatic, 8, 1000), Algorithm::halving_doubling);
   EXPECT_EQ(choose(Algorithm::automatic, 8, 1 << 30), Algorithm::ring);
   EXPECT_EQ(choose(Algorithm::direct, 8, 1 << 30), Algorithm::direct);
+  EXPECT_EQ(choose(Algorithm::ring, 2, 1 << 30), Algorithm::pair);
+  EXPECT_EQ(choose(Algorithm::direct, 2, 1 << 30), Algorithm::direct);
 }
 
 TEST(Trace, RefusesPlansThatDoNotFitTogether) {

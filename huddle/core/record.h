@@ -115,6 +115,7 @@ struct Summary {
   double samples_per_second = 0;
   double loss = 0;  // Mean training loss of the last steps.
   std::optional<Quality> consensus;
+  std::optional<Quality> swa;  // The mean of all workers' running means, where they are kept.
   std::vector<Quality> by_worker;
   std::optional<double> drift;
   std::vector<TimeSplit> time;  // By worker.

@@ -107,14 +107,19 @@ Json or_null(const std::optional<double>& number) { return number ? Json(*number
 
 Json accuracy_json(const Summary& summary) {
   const std::optional<WorkerAccuracy> workers = worker_accuracy(summary);
-  return {{"consensus", or_null(summary.consensus ? summary.consensus->accuracy : std::nullopt)},
-          {"worker_mean", workers ? Json(workers->mean) : Json(nullptr)},
-          {"worker_min", workers ? Json(workers->smallest) : Json(nullptr)}};
+  Json accuracy = {
+      {"consensus", or_null(summary.consensus ? summary.consensus->accuracy : std::nullopt)},
+      {"worker_mean", workers ? Json(workers->mean) : Json(nullptr)},
+      {"worker_min", workers ? Json(workers->smallest) : Json(nullptr)}};
+  if (summary.swa) accuracy["swa"] = or_null(summary.swa->accuracy);
+  return accuracy;
 }
 
 Json test_loss_json(const Summary& summary) {
-  return {{"consensus", summary.consensus ? Json(summary.consensus->loss) : Json(nullptr)},
-          {"worker_mean", or_null(worker_test_loss(summary))}};
+  Json loss = {{"consensus", summary.consensus ? Json(summary.consensus->loss) : Json(nullptr)},
+               {"worker_mean", or_null(worker_test_loss(summary))}};
+  if (summary.swa) loss["swa"] = summary.swa->loss;
+  return loss;
 }
 
 Json time_json(const Summary& summary) {

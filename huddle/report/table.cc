@@ -72,6 +72,11 @@ void add_results(std::string& text, const Summary& summary) {
   add_accuracy(text, summary);
   if (summary.consensus)
     add_entry(text, "test loss", loss_text(summary.consensus->loss) + " consensus");
+  if (summary.swa) {
+    const std::string accuracy =
+        summary.swa->accuracy ? format_percent(*summary.swa->accuracy, 2) + " accuracy, " : "";
+    add_entry(text, "swa", accuracy + loss_text(summary.swa->loss) + " test loss");
+  }
   if (summary.drift) add_entry(text, "drift", format_figure(*summary.drift));
   add_entry(text, "sent per worker", format_bytes(summary.bytes_sent_per_worker));
   for (const std::string& lost : summary.lost) add_entry(text, "lost", lost);

@@ -120,10 +120,10 @@ SpecInfo bsp_info() {
   };
 }
 
-void check_bsp(const Options& options, const Cluster& cluster) {
+void check_bsp(const Options& options, const StrategySetting& setting) {
   const Algorithm algorithm = parse_algorithm(options.text("algorithm"));
   if (algorithm != Algorithm::automatic)
-    make_plan(algorithm, 0, racks_of(Group::everyone(cluster.workers), cluster));
+    make_plan(algorithm, 0, racks_of(Group::everyone(setting.cluster.workers), setting.cluster));
 }
 
 std::unique_ptr<Strategy> make_bsp(const Options& options, const StrategyContext& context) {

@@ -94,10 +94,10 @@ TEST(Bsp, SendsWhatItsAlgorithmPromises) {
 }
 
 void expect_refused(const std::string& spec, int workers, const std::string& part) {
-  Cluster cluster;
-  cluster.workers = workers;
+  StrategySetting setting;
+  setting.cluster.workers = workers;
   try {
-    check_strategy(spec, cluster);
+    check_strategy(spec, setting);
     FAIL() << spec << " was accepted";
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();

@@ -4,6 +4,8 @@
 
 #include "huddle/core/error.h"
 #include "huddle/strategy/bsp.h"
+#include "huddle/strategy/ds_sync.h"
+#include "huddle/strategy/sesgd.h"
 
 namespace huddle {
 namespace {
@@ -11,20 +13,22 @@ namespace {
 // One strategy. A new one adds a line to `entries`.
 struct Entry {
   SpecInfo info;
-  std::function<void(const Options&, const Cluster&)> check;
+  std::function<void(const Options&, const StrategySetting&)> check;
   std::function<std::unique_ptr<Strategy>(const Options&, const StrategyContext&)> make;
 };
 
 std::vector<Entry> entries() {
   return {
       {bsp_info(), check_bsp, make_bsp},
+      {ds_sync_info(), check_ds_sync, make_ds_sync},
+      {sesgd_info(), check_sesgd, make_sesgd},
   };
 }
 
 // The entry that `spec` names and its options, all validated.
 std::pair<Entry, Options> resolve(std::string_view spec) {
   const Spec parsed = parse_spec(spec);
-  const SpecInfo& info = find_info("strategy", known_strategies(), parsed.name);
+  const SpecInfo info = find_info("strategy", known_strategies(), parsed.name);
   for (Entry& entry : entries())
     if (entry.info.name == info.name) return {entry, Options("strategy", entry.info, parsed)};
   throw LogicError("a known strategy has no entry");
@@ -38,9 +42,9 @@ std::vector<SpecInfo> known_strategies() {
   return known;
 }
 
-void check_strategy(std::string_view spec, const Cluster& cluster) {
+void check_strategy(std::string_view spec, const StrategySetting& setting) {
   const auto [entry, options] = resolve(spec);
-  entry.check(options, cluster);
+  entry.check(options, setting);
 }
 
 std::unique_ptr<Strategy> make_strategy(std::string_view spec, const StrategyContext& context) {

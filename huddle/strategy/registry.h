@@ -27,8 +27,15 @@ struct StrategyContext {
 
 std::vector<SpecInfo> known_strategies();
 
-// Throws UsageError unless `spec` ("bsp:algorithm=ring,buckets=4") can run on such a cluster.
-void check_strategy(std::string_view spec, const Cluster& cluster);
+// What a strategy has to get along with; known before any work starts.
+struct StrategySetting {
+  Cluster cluster;
+  UpdateOptions update;
+  double clip_norm = 0;  // 0: gradients are not clipped.
+};
+
+// Throws UsageError unless `spec` ("bsp:algorithm=ring,buckets=4") can run in such a setting.
+void check_strategy(std::string_view spec, const StrategySetting& setting);
 
 // Throws UsageError like check_strategy.
 std::unique_ptr<Strategy> make_strategy(std::string_view spec, const StrategyContext& context);

@@ -2,8 +2,12 @@
 
 #include <torch/nn/functional/loss.h>
 #include <torch/nn/module.h>
+#include <torch/nn/modules/batchnorm.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "huddle/train/dataset.h"
 #include "huddle/train/models.h"
@@ -28,6 +32,24 @@ class ImageWorkload final : public Workload {
     const at::Tensor index = torch::tensor(samples, at::kLong);
     const at::Tensor scores = model_->forward(data_.train.images.index_select(0, index));
     return torch::nn::functional::cross_entropy(scores, data_.train.labels.index_select(0, index));
+  }
+
+  void recompute_statistics(std::int64_t batches) override {
+    // Without a momentum BatchNorm takes the plain mean over all batches since the reset.
+    std::vector<std::pair<torch::nn::BatchNorm2dImpl*, std::optional<double>>> norms;
+    for (const auto& layer : module().modules())
+      if (auto* norm = layer->as<torch::nn::BatchNorm2dImpl>())
+        norms.emplace_back(norm, norm->options.momentum());
+    if (norms.empty()) return;
+    for (const auto& [norm, momentum] : norms) {
+      norm->reset_running_stats();
+      norm->options.momentum(std::nullopt);
+    }
+    const torch::NoGradGuard no_grad;
+    for (std::int64_t batch = 0; batch < batches; ++batch)
+      model_->forward(data_.train.images.index_select(
+          0, torch::tensor(sampler_.batch(Step{batch}), at::kLong)));
+    for (const auto& [norm, momentum] : norms) norm->options.momentum(momentum);
   }
 
   Quality evaluate(const std::function<void()>& between) override {

@@ -67,6 +67,8 @@ class QuadraticWorkload final : public Workload {
     return clean + (noise * (point_.x - point_.x.detach())).sum();
   }
 
+  void recompute_statistics(std::int64_t) override {}
+
   Quality evaluate(const std::function<void()>& between) override {
     between();
     const torch::NoGradGuard no_grad;

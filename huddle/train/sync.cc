@@ -37,6 +37,7 @@ struct Sync::State {
         flat(flatten(users_module)),
         replica(flat.parameters, flat.gradients, flat.statistics, flat.parameter_sizes,
                 UpdateRule(update_options(users_optimizer))),
+        clip_norm(options.clip_norm),
         measuring(averaging_for(options), kMeasureLane) {
     const Tag tag{.kind = Kind::payload, .lane = kMeasureLane};
     broadcast(endpoint, everyone, WorkerId{0}, flat.parameters, tag, options.deadline);
@@ -112,6 +113,7 @@ struct Sync::State {
   const Group everyone;
   FlatModule flat;
   Replica replica;
+  const double clip_norm;
   Meter meter;
   Averager measuring;
   std::uint32_t measurement = 0;
@@ -138,6 +140,8 @@ void Sync::begin_step(int backwards) {
   check(backwards >= 1, "a step needs at least one backward pass");
   restore_gradient_views(state.flat);
   state.flat.gradients.zero_();
+  state.replica.set_learning_rate(
+      learning_rate(state.optimizer));  // Buckets may be stepped during backward.
   state.strategy->before_forward(state.step);
   state.awaited = state.parameters_in;
   for (int& count : state.awaited) count *= backwards;
@@ -151,8 +155,7 @@ Outcome Sync::step() {
   // Parameters that took no part in the loss never report; their gradients are 0.
   state.report_ready(std::numeric_limits<int>::max());
   state.in_step = false;
-  state.replica.set_learning_rate(learning_rate(state.optimizer));
-  const Outcome outcome = take_step(*state.strategy, state.replica, state.step);
+  const Outcome outcome = take_step(*state.strategy, state.replica, state.step, state.clip_norm);
   ++state.step.value;
   return outcome;
 }
@@ -174,9 +177,7 @@ Sync::Consensus::~Consensus() {
   sync_.replica().statistics().copy_(own_statistics_);
 }
 
-double Sync::drift() {
-  return state_->drift_from(state_->mean_of(state_->replica.parameters()));
-}
+double Sync::drift() { return state_->drift_from(state_->mean_of(state_->replica.parameters())); }
 
 Meter::Total Sync::take_traffic() { return state_->meter.take(); }
 

@@ -34,6 +34,7 @@ namespace huddle {
 struct AttachOptions {
   int workers_per_rack = 0;  // As in Cluster: which workers are near one another; 0: all.
   Deadline deadline;         // For every wait.
+  double clip_norm = 0;      // Gradients are scaled down to this norm before the update; 0: never.
 };
 
 // All of this is called by the worker's own thread, at the same points of the run on every worker.

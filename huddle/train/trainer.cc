@@ -13,6 +13,7 @@
 #include "huddle/train/flat_module.h"
 #include "huddle/train/learning_rate.h"
 #include "huddle/train/optimizer.h"
+#include "huddle/train/swa.h"
 #include "huddle/train/worker.h"
 
 namespace huddle {
@@ -32,6 +33,7 @@ struct WorkerLog {
   std::deque<double> last_losses;
   std::optional<Quality> own;
   std::optional<Quality> consensus;
+  std::optional<Quality> swa;
   std::optional<double> drift;
 };
 
@@ -69,13 +71,19 @@ class WorkerLoop {
         options_(options),
         observer_(observer),
         log_(log),
+        steps_per_epoch_(problem.steps_per_epoch()),
         workload_(problem.workload(endpoint_.self())),
         optimizer_(make_optimizer(workload_->module(), options.update)),
         rate_(options.schedule, options.update.learning_rate, options.steps),
-        sync_(worker.attach(
-            workload_->module(), *optimizer_, options.strategy,
-            {.workers_per_rack = options.workers_per_rack, .deadline = options.deadline})) {
-    if (!options.resume.empty()) sync_.load(options.resume[static_cast<std::size_t>(worker.id())]);
+        sync_(worker.attach(workload_->module(), *optimizer_, options.strategy,
+                            {.workers_per_rack = options.workers_per_rack,
+                             .deadline = options.deadline,
+                             .clip_norm = options.clip_norm})) {
+    if (!options.resume.empty()) {
+      const NamedTensors& state = options.resume[static_cast<std::size_t>(worker.id())];
+      sync_.load(state);
+      swa_.load(state);
+    }
     log_.parameters = sync_.replica().parameters().numel();
     log_.first_step = log_.steps_done = sync_.next_step().value;
   }
@@ -100,6 +108,7 @@ class WorkerLoop {
     const Step step = sync_.next_step();
     const Time begin = endpoint_.now();
     endpoint_.compute(step, options_.compute_per_step);
+    set_learning_rate(*optimizer_, rate_.at(progress));
     sync_.begin_step(options_.accumulate);
     double loss = 0;
     for (int pass = 0; pass < options_.accumulate; ++pass) {
@@ -108,9 +117,11 @@ class WorkerLoop {
       share.backward();
       loss += share.item<double>();
     }
-    set_learning_rate(*optimizer_, rate_.at(progress));
     const Outcome outcome = sync_.step();
     record(step, loss, outcome, begin, endpoint_.now());
+    if (options_.swa_start > 0 && step.value >= options_.swa_start &&
+        (step.value - options_.swa_start) % options_.swa_every == 0)
+      swa_.add(sync_.replica().parameters());
     return outcome;
   }
 
@@ -145,14 +156,31 @@ class WorkerLoop {
     // An engine notices there whether the run has been stopped.
     const auto between = [&] { endpoint_.compute(sync_.next_step(), 0); };
     log_.own = workload_->evaluate(between);
-    const Sync::Consensus consensus = sync_.consensus();
-    log_.drift = consensus.drift();
-    if (worker_.id() == 0) log_.consensus = workload_->evaluate(between);
+    {
+      const Sync::Consensus consensus = sync_.consensus();
+      log_.drift = consensus.drift();
+      if (worker_.id() == 0) log_.consensus = workload_->evaluate(between);
+    }
+    if (swa_.empty()) return;
+    const at::Tensor own = sync_.replica().parameters().clone();
+    const at::Tensor own_statistics = sync_.replica().statistics().clone();
+    sync_.replica().parameters().copy_(swa_.mean());
+    {
+      const Sync::Consensus mean = sync_.consensus();
+      workload_->recompute_statistics(steps_per_epoch_);
+      const Sync::Consensus with_statistics =
+          sync_.consensus();  // Each worker measured on its own data.
+      if (worker_.id() == 0) log_.swa = workload_->evaluate(between);
+    }
+    sync_.replica().parameters().copy_(own);
+    sync_.replica().statistics().copy_(own_statistics);
   }
 
   void save() {
     const std::int64_t step = log_.steps_done;
-    options_.save->save_worker(step, endpoint_.self(), sync_.save());
+    NamedTensors state = sync_.save();
+    swa_.save(state);
+    options_.save->save_worker(step, endpoint_.self(), state);
     {
       const Sync::Consensus consensus = sync_.consensus();
       if (worker_.id() == 0) options_.save->save_consensus(state_dict(workload_->module()));
@@ -169,10 +197,12 @@ class WorkerLoop {
   const TrainOptions& options_;
   const StepObserver& observer_;
   WorkerLog& log_;
+  const std::int64_t steps_per_epoch_;
   const std::unique_ptr<Workload> workload_;
   const std::unique_ptr<torch::optim::Optimizer> optimizer_;
   const LearningRate rate_;
   Sync sync_;
+  RunningMean swa_;
 };
 
 double mean_of(const std::deque<double>& values) {
@@ -190,6 +220,7 @@ Summary summarise(const TrainOptions& options, const std::vector<WorkerLog>& log
   summary.steps_done = logs.front().steps_done;
   summary.parameters = logs.front().parameters;
   summary.consensus = logs.front().consensus;
+  summary.swa = logs.front().swa;
   summary.drift = logs.front().drift;
   std::int64_t steps_taken = 0;
   int reporting = 0;

@@ -26,11 +26,15 @@ struct TrainOptions {
       32;  // Samples per worker and backward pass; for the figures only, the problem has its own.
   int accumulate = 1;  // Backward passes per step.
   UpdateOptions update;
+  double clip_norm = 0;               // 0: gradients are not clipped.
   std::string schedule = "constant";  // Of the learning rate; see learning_rate.h.
   int workers_per_rack = 0;
   Seconds compute_per_step = 0;  // Passed beside the real computation.
   Deadline deadline;
   std::int64_t drift_every = 0;  // Steps between two measurements of drift; 0: only at the end.
+  std::int64_t swa_start =
+      0;  // First step after which models enter the running mean; 0: none is kept.
+  std::int64_t swa_every = 1;  // Steps between two of them.
   std::optional<CheckpointFolder> save;
   std::int64_t save_every = 0;                        // 0: only at the end.
   std::map<std::string, std::string> saved_settings;  // For checkpoint.json.

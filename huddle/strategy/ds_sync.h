@@ -1,0 +1,22 @@
+// DS-Sync (arXiv 2007.03298): a local step, then the model's average inside small groups that are
+// re-drawn every step.
+//
+// Published: groups of 2 among 4 workers, alternating {0,1}{2,3} and {0,3}{1,2}; parameters and
+// BatchNorm statistics averaged, optimizer state kept local. Our reconstruction for other numbers
+// of workers: the most square grid, rows and columns in turn (16 workers: 4x4), a ragged grid where
+// that is impossible, and groups that follow racks (schedule=rotating, DS-Sync v2). Everything else
+// is in scheduled.h and core/schedule.h.
+
+#pragma once
+
+#include <memory>
+
+#include "huddle/strategy/registry.h"
+
+namespace huddle {
+
+SpecInfo ds_sync_info();
+void check_ds_sync(const Options& options, const StrategySetting& setting);
+std::unique_ptr<Strategy> make_ds_sync(const Options& options, const StrategyContext& context);
+
+}  // namespace huddle

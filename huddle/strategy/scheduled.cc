@@ -1,0 +1,212 @@
+#include "huddle/strategy/scheduled.h"
+
+#include <deque>
+
+#include "huddle/core/error.h"
+#include "huddle/core/text.h"
+
+namespace huddle {
+namespace {
+
+constexpr Lane kOverlapLane{1};
+
+enum class SlotPolicy { keep, average, reset };
+
+SlotPolicy slot_policy(const Options& options) {
+  const std::string& text = options.text("slots");
+  return text == "keep"      ? SlotPolicy::keep
+         : text == "average" ? SlotPolicy::average
+                             : SlotPolicy::reset;
+}
+
+class ScheduledAveraging final : public Strategy {
+ public:
+  ScheduledAveraging(const Schedule& schedule, const Options& options,
+                     const StrategyContext& context)
+      : endpoint_(context.endpoint),
+        replica_(context.replica),
+        meter_(context.meter),
+        schedule_(schedule),
+        everyone_(Group::everyone(context.endpoint.workers())),
+        warmup_(options.integer("warmup")),
+        slots_(slot_policy(options)),
+        before_(options.text("order") == "before"),
+        averages_gradients_(options.text("payload") == "gradient"),
+        overlaps_(options.text("overlap") == "backward"),
+        deadline_(context.averaging.deadline),
+        averager_(averaging(options, context)),
+        overlapped_(averaging(options, context), kOverlapLane) {
+    replica_.cut(static_cast<int>(options.integer("buckets")));
+  }
+
+  void before_forward(Step step) override {
+    if (before_ && !is_warmup(step)) exchange_models(step);
+  }
+
+  // This layer's weights are free once its backward is done: step them and let them travel.
+  void gradients_ready(Step step, const Bucket& bucket) override {
+    if (!overlaps_ || is_warmup(step)) return;
+    replica_.update(bucket.range);
+    Exchange& exchange = exchanges_.emplace_back();
+    in_flight_.push_back(
+        endpoint_.spawn(kOverlapLane, [this, step, bucket, &exchange](Endpoint& lane) {
+          exchange = exchange_bucket(lane, overlapped_, step, bucket);
+        }));
+  }
+
+  Update before_update(Step step) override {
+    if (is_warmup(step) || averages_gradients_) {
+      for (const Bucket& bucket : replica_.buckets())
+        meter_.blocked(averager_.average(endpoint_, group_of(step),
+                                         part(replica_.gradients(), bucket.range),
+                                         sequence(step, bucket, 0)));
+      return Update::apply;
+    }
+    return overlaps_ ? Update::done : Update::apply;
+  }
+
+  Outcome parameters_updated(Step step) override {
+    if (!before_ && !is_warmup(step) && !averages_gradients_) exchange_models(step);
+    return {.group = group_of(step), .progress = static_cast<double>(step.value + 1)};
+  }
+
+ private:
+  static Averaging averaging(const Options& options, const StrategyContext& context) {
+    Averaging how = context.averaging;
+    how.algorithm = parse_algorithm(options.text("algorithm"));
+    return how;
+  }
+
+  bool is_warmup(Step step) const { return step.value < warmup_; }
+
+  Group group_of(Step step) const {
+    return is_warmup(step) ? everyone_ : schedule_.group_of(endpoint_.self(), step);
+  }
+
+  void exchange_models(Step step) {
+    const Time from = endpoint_.now();
+    if (!overlaps_)
+      for (const Bucket& bucket : replica_.buckets())
+        exchanges_.push_back(exchange_bucket(endpoint_, averager_, step, bucket));
+    for (Pending& average : in_flight_) average.wait(deadline_);
+    in_flight_.clear();
+    exchanges_.push_back(averager_.average(endpoint_, group_of(step), replica_.statistics(),
+                                           statistics_sequence(step)));
+    const std::vector<Exchange> exchanges(exchanges_.begin(), exchanges_.end());
+    meter_.blocked(exchanges, from, endpoint_.now());
+    exchanges_.clear();
+  }
+
+  // Parameters, and optimizer slots as their policy says.
+  Exchange exchange_bucket(Endpoint& endpoint, Averager& averager, Step step,
+                           const Bucket& bucket) {
+    const Group group = group_of(step);
+    Exchange total = averager.average(endpoint, group, part(replica_.parameters(), bucket.range),
+                                      sequence(step, bucket, 0));
+    for (std::size_t slot = 0; slot < replica_.slots().size(); ++slot) {
+      const at::Tensor values = part(replica_.slots()[slot].values, bucket.range);
+      if (slots_ == SlotPolicy::reset) values.zero_();
+      if (slots_ != SlotPolicy::average) continue;
+      const Exchange more =
+          averager.average(endpoint, group, values, sequence(step, bucket, 1 + slot));
+      total.end = more.end;
+      total.bytes_sent += more.bytes_sent;
+      total.messages_sent += more.messages_sent;
+    }
+    return total;
+  }
+
+  // Every worker takes part in the same averages of a step, each under a number of its own.
+  std::size_t averages_per_step() const {
+    return replica_.buckets().size() * (1 + replica_.slots().size()) + 1;
+  }
+  Sequence numbered(Step step, std::size_t index) const {
+    return Sequence{static_cast<std::uint32_t>(
+        static_cast<std::uint64_t>(step.value) * averages_per_step() + index)};
+  }
+  Sequence sequence(Step step, const Bucket& bucket, std::size_t tensor) const {
+    return numbered(
+        step, static_cast<std::size_t>(bucket.index) * (1 + replica_.slots().size()) + tensor);
+  }
+  Sequence statistics_sequence(Step step) const { return numbered(step, averages_per_step() - 1); }
+
+  Endpoint& endpoint_;
+  Replica& replica_;
+  Meter& meter_;
+  const Schedule schedule_;
+  const Group everyone_;
+  const std::int64_t warmup_;
+  const SlotPolicy slots_;
+  const bool before_;
+  const bool averages_gradients_;
+  const bool overlaps_;
+  const Deadline deadline_;
+  Averager averager_;
+  Averager overlapped_;  // In its own lane.
+  std::deque<Exchange>
+      exchanges_;  // Of this step; programs under way write into them, so they must not move.
+  std::vector<Pending> in_flight_;  // Last: what is under way ends before what it uses.
+};
+
+KeyInfo choice(const char* name, const char* fallback, const char* help,
+               std::vector<std::string> choices) {
+  return {.name = name,
+          .type = KeyInfo::Type::choice,
+          .fallback = fallback,
+          .help = help,
+          .choices = std::move(choices)};
+}
+
+}  // namespace
+
+std::vector<KeyInfo> scheduled_keys() {
+  return {
+      choice("order", "after",
+             "average after the local step, or before it as in the authors' vision code",
+             {"after", "before"}),
+      choice("slots", "keep",
+             "optimizer state in a group: kept by each worker (as published), averaged, or reset",
+             {"keep", "average", "reset"}),
+      {.name = "warmup", .fallback = "0", .help = "first steps that run as bsp"},
+      choice("payload", "model",
+             "gradient: the ablation that averages gradients only and drifts apart",
+             {"model", "gradient"}),
+      choice("overlap", "none",
+             "backward: a bucket is stepped and travels while backward goes on below it",
+             {"none", "backward"}),
+      {.name = "buckets",
+       .fallback = "1",
+       .help = "how many buckets the model travels in",
+       .minimum = 1,
+       .maximum = 1000},
+      choice("algorithm", "ring", "how a group averages; pairs always exchange directly",
+             algorithm_names())};
+}
+
+void check_scheduled(const Options& options, const StrategySetting& setting) {
+  const bool has_slots = !UpdateRule(setting.update).slot_names().empty();
+  if (options.text("slots") != "keep" && !has_slots)
+    throw UsageError(concat("slots=", options.text("slots"),
+                            " needs an optimizer that has slots; sgd without momentum has none. "
+                            "Use slots=keep, or --momentum 0.9."));
+  if (options.text("overlap") != "backward") return;
+  if (setting.clip_norm > 0)
+    throw UsageError(
+        "overlap=backward steps a bucket before all gradients are there, but clipping needs the "
+        "norm of all: "
+        "use overlap=none, or leave out --clip.");
+  if (options.text("order") == "before")
+    throw UsageError(
+        "overlap=backward averages right after each bucket's step, so it goes with order=after "
+        "only.");
+  if (options.text("payload") == "gradient")
+    throw UsageError(
+        "overlap=backward lets stepped parameters travel, so it goes with payload=model only.");
+}
+
+std::unique_ptr<Strategy> make_scheduled(const Schedule& schedule, const Options& options,
+                                         const StrategyContext& context) {
+  return std::make_unique<ScheduledAveraging>(schedule, options, context);
+}
+
+}  // namespace huddle

@@ -1,0 +1,240 @@
+// DS-Sync and SESGD on flat tensors: they mix as their schedules promise, send what the analysis
+// says, and every variant agrees.
+
+#include "huddle/strategy/scheduled.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "huddle/core/error.h"
+#include "huddle/core/random.h"
+#include "huddle/core/traffic.h"
+#include "huddle/strategy/step.h"
+#include "huddle/transport/threads/launcher.h"
+
+namespace huddle {
+namespace {
+
+constexpr std::int64_t kSize = 240;
+
+struct Descent {
+  std::string spec;
+  int workers = 4;
+  int steps = 10;
+  int workers_per_rack = 0;
+  UpdateOptions update = {.learning_rate = 0.1, .momentum = 0.9};
+  std::function<at::Tensor(int worker, int step, const at::Tensor& x)> gradient =
+      [](int worker, int step, const at::Tensor& x) { return x - worker + 0.1 * step; };
+  ThreadsOptions::Native native = ThreadsOptions::Native::on;
+};
+
+struct Result {
+  std::vector<at::Tensor> parameters;
+  std::vector<at::Tensor> statistics;
+  std::vector<Meter::Total> traffic;  // By worker.
+  std::vector<Group> groups;          // Of worker 0, by step.
+};
+
+Result descend(const Descent& setup) {
+  ThreadsOptions engine;
+  engine.cluster.workers = setup.workers;
+  engine.native = setup.native;
+  const auto workers = static_cast<std::size_t>(setup.workers);
+  Result result{std::vector<at::Tensor>(workers),
+                std::vector<at::Tensor>(workers),
+                std::vector<Meter::Total>(workers),
+                {}};
+  make_threads_launcher(engine)->run([&](Endpoint& endpoint) {
+    const auto self = static_cast<std::size_t>(endpoint.self().value);
+    const at::Tensor x = at::zeros({kSize}, at::kDouble);
+    const at::Tensor gradients = at::zeros_like(x);
+    const at::Tensor statistics = at::full({2}, endpoint.self().value, at::kDouble);
+    Replica replica(x, gradients, statistics, {100, 60, 80}, UpdateRule(setup.update));
+    Meter meter;
+    const auto strategy = make_strategy(
+        setup.spec,
+        {endpoint, replica, meter, {.workers_per_rack = setup.workers_per_rack, .deadline = {20}}});
+    for (Step step; step.value < setup.steps; ++step.value) {
+      strategy->before_forward(step);
+      gradients.copy_(setup.gradient(endpoint.self().value, static_cast<int>(step.value), x));
+      for (const Bucket& bucket : replica.buckets()) strategy->gradients_ready(step, bucket);
+      const Outcome outcome = take_step(*strategy, replica, step);
+      if (self == 0) result.groups.push_back(outcome.group);
+    }
+    strategy->finish();
+    result.parameters[self] = x;
+    result.statistics[self] = statistics;
+    result.traffic[self] = meter.take();
+  });
+  return result;
+}
+
+at::Tensor mean_of(const std::vector<at::Tensor>& tensors) { return at::stack(tensors).mean(0); }
+
+double spread(const std::vector<at::Tensor>& tensors) {
+  return (at::stack(tensors) - mean_of(tensors)).abs().max().item<double>();
+}
+
+TEST(Scheduled, AnExactScheduleAgreesAfterOnePeriodWithoutGradients) {
+  // Different at step 0, nothing after it: everything that differed must be gone after the period.
+  const auto once = [](int worker, int step, const at::Tensor& x) {
+    return step == 0 ? at::full_like(x, worker) : at::zeros_like(x);
+  };
+  for (const auto& [spec, workers, period] :
+       std::vector<std::tuple<std::string, int, int>>{{"ds_sync", 4, 2},
+                                                      {"ds_sync", 16, 2},
+                                                      {"ds_sync:radices=2x2x3", 12, 3},
+                                                      {"ds_sync:schedule=halves", 8, 2},
+                                                      {"sesgd", 8, 3},
+                                                      {"sesgd:radix=3", 9, 2}}) {
+    const Descent setup{.spec = spec,
+                      .workers = workers,
+                      .steps = period,
+                      .update = {.learning_rate = 1},
+                      .gradient = once};
+    const Result result = descend(setup);
+    EXPECT_LT(spread(result.parameters), 1e-12) << spec;
+    EXPECT_NEAR(result.parameters[0][0].item<double>(), -(workers - 1) / 2.0, 1e-12) << spec;
+    EXPECT_LT(spread(result.statistics), 1e-12) << spec << ": statistics are averaged too";
+    Descent shorter = setup;
+    shorter.steps = period - 1;
+    EXPECT_GT(spread(descend(shorter).parameters), 1e-3) << spec;
+  }
+}
+
+TEST(Scheduled, TheMeanMovesAsTheMeanGradientSaysWhateverTheGroups) {
+  const auto noise = [](int worker, int step, const at::Tensor& x) {
+    return at::full_like(x, std::sin(7.0 * worker + step));
+  };
+  for (const char* spec :
+       {"ds_sync", "ds_sync:schedule=random", "ds_sync:schedule=fixed", "sesgd"}) {
+    const Result result = descend({.spec = spec,
+                                   .workers = 7,
+                                   .steps = 9,
+                                   .update = {.learning_rate = 0.1},
+                                   .gradient = noise});
+    double expected = 0;
+    for (int step = 0; step < 9; ++step)
+      for (int worker = 0; worker < 7; ++worker)
+        expected -= 0.1 * std::sin(7.0 * worker + step) / 7;
+    EXPECT_NEAR(mean_of(result.parameters)[0].item<double>(), expected, 1e-12) << spec;
+  }
+}
+
+TEST(Scheduled, SendsExactlyWhatTheAnalysisSays) {
+  for (const auto& [spec, workers] :
+       std::vector<std::pair<std::string, int>>{{"ds_sync", 4},
+                                                {"ds_sync", 6},
+                                                {"ds_sync:radices=4x4", 16},
+                                                {"sesgd", 8},
+                                                {"ds_sync", 7}}) {
+    const SpecInfo info = find_info("strategy", known_strategies(), parse_spec(spec).name);
+    const Options options("strategy", info, parse_spec(spec));
+    const Schedule schedule =
+        make_schedule(info.name == "sesgd" ? schedule_options_sesgd(options)
+                                           : schedule_options_ds_sync(options, 0),
+                      workers);
+    const int periods = 2;
+    const Result result = descend({.spec = spec,
+                                   .workers = workers,
+                                   .steps = periods * schedule.period(),
+                                   .native = ThreadsOptions::Native::off});
+    for (int worker = 0; worker < workers; ++worker) {
+      std::int64_t messages = 0;
+      double bytes = 0;
+      for (int phase = 0; phase < schedule.period(); ++phase) {
+        const int members = schedule.group_of(WorkerId{worker}, Step{phase}).size();
+        const Traffic traffic = group_traffic(members);
+        messages += periods * traffic.messages;
+        bytes += periods * traffic.bytes * (kSize * 8);
+      }
+      const Meter::Total& counted = result.traffic[static_cast<std::size_t>(worker)];
+      // The two statistics travel in one more average each step; their share is told apart by size.
+      EXPECT_NEAR(static_cast<double>(counted.bytes_sent), bytes, bytes * 0.02 + 16)
+          << spec << " worker " << worker;
+      EXPECT_GE(counted.messages_sent, messages) << spec << " worker " << worker;
+    }
+  }
+}
+
+TEST(Scheduled, OverlapWithBackwardChangesNoBits) {
+  for (const char* spec : {"ds_sync:buckets=3", "ds_sync:buckets=2,slots=average",
+                           "sesgd:buckets=3,slots=reset", "sesgd:buckets=2,warmup=3"}) {
+    const Result plain = descend({.spec = spec, .workers = 8});
+    const Result overlapped =
+        descend({.spec = std::string(spec) + ",overlap=backward", .workers = 8});
+    const Result messages = descend({.spec = std::string(spec) + ",overlap=backward",
+                                     .workers = 8,
+                                     .native = ThreadsOptions::Native::off});
+    for (std::size_t worker = 0; worker < 8; ++worker) {
+      EXPECT_TRUE(at::equal(plain.parameters[worker], overlapped.parameters[worker])) << spec;
+      EXPECT_TRUE(at::equal(plain.parameters[worker], messages.parameters[worker])) << spec;
+    }
+  }
+}
+
+TEST(Scheduled, AWarmupRunsAsBsp) {
+  const Result warm = descend({.spec = "ds_sync:warmup=10", .workers = 6});
+  const Result bsp = descend({.spec = "bsp:algorithm=ring", .workers = 6});
+  for (std::size_t worker = 0; worker < 6; ++worker)
+    EXPECT_TRUE(at::equal(warm.parameters[worker], bsp.parameters[worker]));
+  const Result partly = descend({.spec = "ds_sync:warmup=4", .workers = 6});
+  EXPECT_EQ(partly.groups[3], Group::everyone(6));
+  EXPECT_LT(partly.groups[4].size(), 6);
+}
+
+TEST(Scheduled, BeforeIsTheSameRecurrenceHalfAStepLater) {
+  // After: step, average, step, average ... Before: average (of equal models), step, average, step
+  // ... One more average makes them equal.
+  const Result after =
+      descend({.spec = "sesgd", .workers = 4, .steps = 2, .update = {.learning_rate = 0.1}});
+  const Result before = descend(
+      {.spec = "sesgd:order=before", .workers = 4, .steps = 2, .update = {.learning_rate = 0.1}});
+  EXPECT_GT(spread(before.parameters), 1e-3) << "before ends on a local step";
+  EXPECT_NEAR(mean_of(before.parameters)[0].item<double>(),
+              mean_of(after.parameters)[0].item<double>(), 0.05);
+}
+
+TEST(Scheduled, AblationsDriftApartAndTheScheduleDoesNot) {
+  const auto noise = [](int worker, int step, const at::Tensor& x) {
+    Random random(1, {static_cast<std::uint64_t>(worker), static_cast<std::uint64_t>(step)});
+    return at::full_like(x, random.normal());
+  };
+  const auto drift = [&](const char* spec) {
+    return spread(descend({.spec = spec,
+                           .workers = 16,
+                           .steps = 400,
+                           .update = {.learning_rate = 1},
+                           .gradient = noise})
+                      .parameters);
+  };
+  const double mixed = drift("ds_sync");
+  EXPECT_GT(drift("ds_sync:schedule=fixed"), 5 * mixed);
+  EXPECT_GT(drift("sesgd:payload=gradient"), 5 * mixed);
+}
+
+TEST(Scheduled, RefusesContradictions) {
+  StrategySetting setting;
+  setting.cluster.workers = 8;
+  const auto refused = [&](const char* spec) {
+    EXPECT_THROW(check_strategy(spec, setting), UsageError) << spec;
+  };
+  EXPECT_NO_THROW(check_strategy("ds_sync", setting));
+  EXPECT_NO_THROW(check_strategy("ds_sync:schedule=fixed", setting)) << "the ablation may be run";
+  refused("ds_sync:slots=average");  // Plain SGD has no slots.
+  refused("ds_sync:radices=3x3");
+  refused("ds_sync:radices=1x8");
+  refused("ds_sync:schedule=gird");
+  refused("ds_sync:overlap=backward,order=before");
+  refused("ds_sync:overlap=backward,payload=gradient");
+  refused("sesgd:radix=1");
+  setting.clip_norm = 1;
+  refused("sesgd:overlap=backward");
+  setting.update.momentum = 0.9;
+  EXPECT_NO_THROW(check_strategy("ds_sync:slots=average", setting));
+}
+
+}  // namespace
+}  // namespace huddle
