@@ -45,17 +45,19 @@ def spread(values, digits):
 
 
 def table(runs):
-    print("| strategy | consensus % | difference to bsp, 95 % | worker mean % | worker min % | drift | bytes over bsp |")
+    print("| strategy | consensus % | to bsp, 95 % | worker mean % | worker min % | drift | bytes over bsp |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     baseline = runs[STRATEGIES[0]]
     for strategy, results in runs.items():
-        accuracy = {key: [100 * run["accuracy"][key] for run in results] for key in ("consensus", "worker_mean", "worker_min")}
+        accuracy = {key: spread([100 * run["accuracy"][key] for run in results], 2)
+                    for key in ("consensus", "worker_mean", "worker_min")}
         mean, half = interval([100 * (run["accuracy"]["consensus"] - base["accuracy"]["consensus"])
                                for run, base in zip(results, baseline)])
         difference = "-" if strategy == STRATEGIES[0] else f"{mean:+.2f} ± {half:.2f}"
         traffic = results[0]["bytes_sent_per_worker"] / baseline[0]["bytes_sent_per_worker"]
-        print(f"| `{strategy}` | {spread(accuracy['consensus'], 2)} | {difference} | {spread(accuracy['worker_mean'], 2)} | "
-              f"{spread(accuracy['worker_min'], 2)} | {statistics.fmean(run['drift'] for run in results):.4f} | {traffic:.3f} |")
+        drift = statistics.fmean(run["drift"] for run in results)
+        print(f"| `{strategy}` | {accuracy['consensus']} | {difference} | {accuracy['worker_mean']} | "
+              f"{accuracy['worker_min']} | {drift:.4f} | {traffic:.3f} |")
 
 
 def problems(runs):
@@ -63,7 +65,8 @@ def problems(runs):
     baseline = [run["accuracy"]["consensus"] for run in runs[STRATEGIES[0]]]
     limits = dict(zip(MIXING, (0.81, 0.55)))
     for strategy in MIXING:
-        mean = 100 * statistics.fmean(run["accuracy"]["consensus"] - base for run, base in zip(runs[strategy], baseline))
+        mean = 100 * statistics.fmean(run["accuracy"]["consensus"] - base
+                                      for run, base in zip(runs[strategy], baseline))
         if mean < -0.5:
             yield f"{strategy} is {-mean:.2f} points below bsp"
         share = runs[strategy][0]["bytes_sent_per_worker"] / runs[STRATEGIES[0]][0]["bytes_sent_per_worker"]
@@ -92,8 +95,8 @@ def main():
         for strategy in STRATEGIES:
             runs[strategy].append(train(options.program, training, strategy, seed))
             result = runs[strategy][-1]
-            print(f"seed {seed} {strategy}: {100 * result['accuracy']['consensus']:.2f} %, drift {result['drift']:.4f}, "
-                  f"{result['seconds']:.0f} s", file=sys.stderr, flush=True)
+            print(f"seed {seed} {strategy}: {100 * result['accuracy']['consensus']:.2f} %, "
+                  f"drift {result['drift']:.4f}, {result['seconds']:.0f} s", file=sys.stderr, flush=True)
     print(f"{runs[STRATEGIES[0]][0]['machine']}; {' '.join(training)}; {seeds} seeds\n")
     table(runs)
     if options.out:

@@ -54,6 +54,17 @@ class Help(unittest.TestCase):
             self.assertIn(word, huddle("list", "data").stdout)
         self.assertIn("threads", huddle("list", "engines").stdout)
 
+    def test_a_schedule_is_shown_analysed_and_refused_when_it_never_mixes(self):
+        answer = json.loads(huddle("schedule", "ds_sync", "--workers", 16, "--json").stdout)
+        self.assertEqual(answer["exact_consensus_steps"], 2)
+        self.assertEqual(answer["phases"][0][0], [0, 1, 2, 3])
+        self.assertAlmostEqual(answer["deviation_variance"], 0.1875)
+        refused = huddle("schedule", "ds_sync:schedule=fixed", "--workers", 16)
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        begin = time.monotonic()
+        self.assertEqual(huddle("schedule", "ds_sync", "--workers", 1024).returncode, 0)
+        self.assertLess(time.monotonic() - begin, 30)
+
 
 class Training(TemporaryFolder):
     def test_digits_reach_96_percent_with_8_workers(self):
@@ -93,9 +104,9 @@ class Training(TemporaryFolder):
             for name, engine in (("a", "threads"), ("b", "threads"), ("c", "threads:native=off")):
                 answer = huddle("train", "--workers", 8, "--racks", "2x4", "--steps", 200, "--engine", engine,
                                 "--quiet", "--strategy", f"bsp:algorithm={algorithm},buckets=2",
-                                "--save", self.folder / name)
+                                "--save", self.folder / algorithm / name)
                 self.assertEqual(answer.returncode, 0, answer.stderr)
-                results.append(torch.load(self.folder / name / "consensus.pt"))
+                results.append(torch.load(self.folder / algorithm / name / "consensus.pt"))
             for other in results[1:]:
                 for key, tensor in results[0].items():
                     self.assertTrue(torch.equal(tensor, other[key]), f"{algorithm}: {key}")
@@ -138,6 +149,7 @@ class Resuming(TemporaryFolder):
         self.refuse("--resume", saved, "--steps", 9, "--workers", 3, word="--workers 3 disagrees")
         self.refuse("--resume", saved, "--steps", 9, "--model", "cnn", word="--model cnn disagrees")
         self.refuse("--resume", saved, word="5 steps already")
+        self.refuse("--save", saved, word="holds a checkpoint already")
         state = saved / "step-000005" / "worker-1.pt"
         content = state.read_bytes()
         state.write_bytes(content[:len(content) // 2])
@@ -148,6 +160,17 @@ class Resuming(TemporaryFolder):
 
 class BadInput(TemporaryFolder):
     CASES = [
+        (["--strategy", "ds_sync:radices=3x3", "--workers", "8"], "8"),
+        (["--strategy", "ds_sync:slots=average", "--momentum", "0"], "slots=average"),
+        (["--strategy", "sesgd:overlap=backward", "--clip", "1"], "clip"),
+        (["--strategy", "ds_sync:algorithm=pair", "--workers", "9"], "groups of 2"),
+        (["--swa-start", "300"], "past the end"),
+        (["--epochs", "0"], "--epochs is 0"),
+        (["--epochs", "1e30"], "--epochs"),
+        (["--resume", ""], "--resume is empty"),
+        (["--seed", "-1"], "--seed is -1"),
+        (["--slow", "1:2"], "--compute"),
+        (["--kill", "1@500"], "step 500"),
         (["--strategy", "bps"], "did you mean 'bsp'"),
         (["--strategy", "bsp:bucket=4"], "did you mean 'buckets'"),
         (["--strategy", "bsp:buckets=-1"], "buckets"),
@@ -179,7 +202,7 @@ class BadInput(TemporaryFolder):
         (["--resume", "nowhere"], "nowhere"),
         (["--kill", "9@3"], "worker 9"),
         (["--kill", "3"], "--kill"),
-        (["--slow", "x"], "--slow"),
+        (["--slow", "x", "--compute", "1ms"], "WORKER:FACTOR"),
         (["--latency", "5"], "--latency"),
         (["--worker", "3"], "Did you mean --workers?"),
     ]

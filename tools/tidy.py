@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "huddle/strategy": (SEAM + ["huddle/collective", "huddle/strategy"], ["ATen/", "c10/"]),
     "huddle/train": (
         SEAM + ["huddle/collective", "huddle/strategy", "huddle/train", "huddle/transport/threads"],
-        ["ATen/", "c10/", "torch/", "caffe2/serialize/", "fmt/", "nlohmann/"],
+        ["ATen/", "c10/", "torch/", "caffe2/serialize/", "fmt/", "nlohmann/"] + SYSTEM,
     ),
     "huddle/report": (["huddle/core", "huddle/report"], ["fmt/", "nlohmann/"] + SYSTEM),
     "huddle/cli": (["*"], ["*"]),

@@ -1,4 +1,4 @@
-// The subcommands of `huddle`. Each declares its options and returns what runs it.
+// The subcommands of `huddle`.
 
 #pragma once
 

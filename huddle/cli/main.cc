@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -48,12 +49,16 @@ int run(int argc, char** argv) {
   add_schedule_command(program, status);
   try {
     program.parse(argc, argv);
+    if (std::fflush(stdout) != 0) throw Error("the output could not be written");
     return status;
   } catch (const CLI::Success& wanted) {  // --help, --version.
     return program.exit(wanted);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "huddle: {}.{} See huddle --help.\n", error.what(),
-               suggestion(program, {argv + 1, argv + argc}));
+    const std::string chosen = program.get_subcommands().empty()
+                                   ? ""
+                                   : program.get_subcommands().front()->get_name() + " ";
+    fmt::print(stderr, "huddle: {}.{} See huddle {}--help.\n", error.what(),
+               suggestion(program, {argv + 1, argv + argc}), chosen);
   } catch (const UsageError& error) {
     fmt::print(stderr, "huddle: {}\n", error.what());
   }

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "huddle/cli/commands.h"
@@ -25,10 +28,11 @@ void require(bool condition, const std::string& message) {
   if (!condition) throw UsageError(message);
 }
 
-void check_counts(const TrainConfig& config) {
+void check_counts(const CLI::App& command, const TrainConfig& config) {
   require(config.workers >= 1, concat("--workers is ", config.workers, "; it must be at least 1."));
   require(config.steps >= 1, concat("--steps is ", config.steps, "; it must be at least 1."));
-  require(config.epochs >= 0, concat("--epochs is ", config.epochs, "; it must be positive."));
+  require(command.count("--epochs") == 0 || (config.epochs > 0 && config.epochs <= 1e9),
+          concat("--epochs is ", config.epochs, "; it must be positive and at most 1e9."));
   require(config.batch >= 1, concat("--batch is ", config.batch, "; it must be at least 1."));
   require(config.accumulate >= 1,
           concat("--accumulate is ", config.accumulate, "; it must be at least 1."));
@@ -37,6 +41,16 @@ void check_counts(const TrainConfig& config) {
           concat("--save-every is ", config.save_every, "; it must not be negative."));
   require(config.drift_every >= 0,
           concat("--drift-every is ", config.drift_every, "; it must not be negative."));
+  for (const char* option : {"--out", "--save", "--resume", "--data-dir"})
+    require(command.count(option) == 0 || !command.get_option(option)->as<std::string>().empty(),
+            concat(option, " is empty; name a folder."));
+  require(config.seed >= 0, concat("--seed is ", config.seed, "; it must not be negative."));
+  require(std::isfinite(config.learning_rate),
+          concat("--lr is ", config.learning_rate, "; it must be finite."));
+  require(!config.compute.empty() || (config.slow.empty() && config.jitter == 0),
+          "--slow and --jitter stretch the time of --compute, which is not given; add for example "
+          "--compute 5ms.");
+  require(config.swa_every == 0 || config.swa_start > 0, "--swa-every needs --swa-start.");
   require(config.clip_norm >= 0,
           concat("--clip is ", config.clip_norm, "; it must not be negative."));
   require(config.swa_start >= 0 && config.swa_every >= 0,
@@ -65,13 +79,13 @@ std::vector<NamedTensors> load_states(const TrainConfig& config, std::int64_t st
 PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
   std::int64_t resumed_step = 0;
   if (!config.resume.empty()) resumed_step = adopt_checkpoint(command, config);
-  check_counts(config);
+  check_counts(command, config);
   PreparedRun run;
   run.cluster = cluster_of(config);
   const UpdateOptions update = update_of(config);
   check_strategy(config.strategy, {run.cluster, update, config.clip_norm});
   run.launcher = make_engine(config.engine, run.cluster);
-  require(config.data.substr(0, 9) != "quadratic" || command.count("--model") == 0 ||
+  require(parse_spec(config.data).name != "quadratic" || command.count("--model") == 0 ||
               !config.resume.empty(),
           "--model does not go with --data quadratic, which has a model of its own.");
   run.problem = load_problem(problem_of(config));
@@ -80,6 +94,9 @@ PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
         1, static_cast<std::int64_t>(config.epochs *
                                      static_cast<double>(run.problem->steps_per_epoch()) /
                                      config.accumulate));
+  for (const Death& death : run.cluster.deaths)
+    require(death.step.value < config.steps, concat("--kill names step ", death.step.value,
+                                                    ", but the run has only ", config.steps, "."));
   LearningRate(config.schedule, config.learning_rate, config.steps);
   require(config.swa_start < config.steps,
           concat("--swa-start is ", config.swa_start, ", past the end of a run of ", config.steps,
@@ -107,7 +124,9 @@ PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
       .saved_settings = settings_of(config)};
   if (!config.resume.empty()) run.options.resume = load_states(config, resumed_step);
   if (!config.save.empty()) run.options.save = CheckpointFolder(config.save);
-  if (run.options.save) run.options.save->prepare();
+  if (run.options.save)
+    run.options.save->prepare(config.save == config.resume ? CheckpointFolder::Older::replace
+                                                           : CheckpointFolder::Older::refuse);
   if (!config.out.empty()) run.files = std::make_unique<RunFiles>(config.out);
   return run;
 }
@@ -115,11 +134,11 @@ PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
 // The fields that the trainer does not know.
 void complete(Summary& summary, const TrainConfig& config, std::string status) {
   summary.engine = config.engine;
-  summary.model = config.data.starts_with("quadratic") ? "quadratic" : config.model;
+  summary.model = parse_spec(config.data).name == "quadratic" ? "quadratic" : config.model;
   summary.data = config.data;
   summary.split = config.split;
   summary.optimizer = config.optimizer;
-  summary.seed = config.seed;
+  summary.seed = static_cast<std::uint64_t>(config.seed);
   summary.status = std::move(status);
 }
 
@@ -136,17 +155,17 @@ Ending ending_of(const std::exception_ptr& error) {
     std::rethrow_exception(error);
   } catch (const Interrupted& stopped) {
     return {"interrupted", stopped.what(), 130};
-  } catch (const UsageError&) {
-    throw;
   } catch (const std::exception& failure) {
     return {concat("failed: ", failure.what()), failure.what(), 1};
+  } catch (...) {
+    return {"failed: an exception of unknown type", "an exception of unknown type", 1};
   }
 }
 
 int train_command(const CLI::App& command, TrainConfig config) {
-  Launcher* launcher = nullptr;
-  std::atomic<bool> interrupted{false};
   std::mutex mutex;
+  Launcher* launcher = nullptr;  // Guarded by mutex.
+  bool interrupted = false;      // Likewise.
   const InterruptWatcher watcher([&] {
     const std::lock_guard lock(mutex);
     interrupted = true;
@@ -183,6 +202,9 @@ int train_command(const CLI::App& command, TrainConfig config) {
   else if (!config.quiet)
     print_summary(stdout, result.summary);
   if (!ending.message.empty()) fmt::print(stderr, "huddle: {}\n", ending.message);
+  if (ending.exit_status == 130 && run.options.save && config.save_every == 0 &&
+      result.summary.steps_done < config.steps)
+    fmt::print(stderr, "huddle: no checkpoint was written; --save-every N would have kept one.\n");
   return ending.exit_status;
 }
 

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <sstream>
 
 #include "huddle/core/error.h"
+#include "huddle/core/schedule_options.h"
 #include "huddle/core/text.h"
 #include "huddle/core/units.h"
 #include "huddle/train/checkpoint.h"
@@ -30,7 +33,8 @@ Setting setting(const char* option, Field TrainConfig::*field) {
             if constexpr (std::is_same_v<Field, std::string>) {
               config.*field = text;
             } else {
-              std::istringstream(text) >> std::boolalpha >> config.*field;
+              if (!(std::istringstream(text) >> std::boolalpha >> config.*field))
+                throw UsageError(concat("the checkpoint's setting '", text, "' cannot be read."));
             }
           }};
 }
@@ -60,7 +64,7 @@ std::vector<Setting> settings() {
 // The numbers in a text such as "3:2.5" or "2@50+4", which must have the form of `pattern` ("#"
 // stands for a number); the last `optional` of them may be missing together with what stands before
 // them.
-std::vector<double> numbers_in(const char* option, const std::string& text,
+std::vector<double> numbers_in(const char* option, const char* form, const std::string& text,
                                std::string_view pattern, int optional) {
   std::vector<double> numbers;
   const auto wanted = static_cast<int>(std::count(pattern.begin(), pattern.end(), '#'));
@@ -79,10 +83,18 @@ std::vector<double> numbers_in(const char* option, const std::string& text,
     if (!fits) break;
   }
   if (!fits || place != end)
-    throw UsageError(concat(option, ": '", text, "' is not of the form ", pattern,
-                            " (# stands for a number",
-                            optional > 0 ? "; the end may be left out)." : ")."));
+    throw UsageError(concat(option, ": '", text, "' is not of the form ", form, "."));
   return numbers;
+}
+
+// A number that must be whole and fit.
+template <typename Integer>
+Integer whole(const char* option, double number) {
+  if (number != std::floor(number) || number < 0 ||
+      number > std::numeric_limits<Integer>::max() / 2)
+    throw UsageError(concat(option, ": ", number,
+                            " is not a whole number that counts workers, steps or operations."));
+  return static_cast<Integer>(number);
 }
 
 void declare_workload(CLI::App& command, TrainConfig& config) {
@@ -261,15 +273,9 @@ std::int64_t adopt_checkpoint(const CLI::App& command, TrainConfig& config) {
 Cluster cluster_of(const TrainConfig& config) {
   Cluster cluster;
   cluster.workers = config.workers;
-  cluster.seed = config.seed;
+  cluster.seed = static_cast<std::uint64_t>(config.seed);
   cluster.jitter = config.jitter;
-  if (!config.racks.empty()) {
-    const std::vector<double> shape = numbers_in("--racks", config.racks, "#x#", 0);
-    if (shape[0] < 1 || shape[1] < 1 || shape[0] * shape[1] != config.workers)
-      throw UsageError(concat("--racks ", config.racks, " does not make ", config.workers,
-                              " workers (--workers)."));
-    cluster.workers_per_rack = static_cast<int>(shape[1]);
-  }
+  if (!config.racks.empty()) cluster.workers_per_rack = parse_racks(config.racks, config.workers);
   if (!config.compute.empty())
     cluster.compute_per_step = parse_seconds("--compute", config.compute);
   if (!config.latency.empty()) cluster.in_rack.latency = parse_seconds("--latency", config.latency);
@@ -277,15 +283,17 @@ Cluster cluster_of(const TrainConfig& config) {
     cluster.in_rack.bytes_per_second = parse_bandwidth("--bandwidth", config.bandwidth);
   cluster.between_racks = cluster.in_rack;
   for (const std::string& text : config.slow) {
-    const std::vector<double> parts = numbers_in("--slow", text, "#:#", 0);
+    const std::vector<double> parts =
+        numbers_in("--slow", "WORKER:FACTOR, as 3:2.5", text, "#:#", 0);
     cluster.slowdowns.push_back(
-        {.worker = WorkerId{static_cast<int>(parts[0])}, .factor = parts[1]});
+        {.worker = WorkerId{whole<int>("--slow", parts[0])}, .factor = parts[1]});
   }
   for (const std::string& text : config.kill) {
-    const std::vector<double> parts = numbers_in("--kill", text, "#@#+#", 1);
-    cluster.deaths.push_back({WorkerId{static_cast<int>(parts[0])},
-                              Step{static_cast<std::int64_t>(parts[1])},
-                              parts.size() > 2 ? static_cast<int>(parts[2]) : 0});
+    const std::vector<double> parts = numbers_in(
+        "--kill", "WORKER@STEP or WORKER@STEP+OPERATIONS, as 2@50 or 2@50+3", text, "#@#+#", 1);
+    cluster.deaths.push_back({WorkerId{whole<int>("--kill", parts[0])},
+                              Step{whole<std::int64_t>("--kill", parts[1])},
+                              parts.size() > 2 ? whole<int>("--kill", parts[2]) : 0});
   }
   cluster.validate();
   return cluster;
@@ -302,7 +310,7 @@ ProblemOptions problem_of(const TrainConfig& config) {
           .split = config.split,
           .workers = config.workers,
           .batch = config.batch,
-          .seed = config.seed};
+          .seed = static_cast<std::uint64_t>(config.seed)};
 }
 
 UpdateOptions update_of(const TrainConfig& config) {

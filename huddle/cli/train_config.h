@@ -36,7 +36,7 @@ struct TrainConfig {
   double weight_decay = 0;
   double clip_norm = 0;
   std::string schedule = "constant";
-  std::uint64_t seed = 1;
+  std::int64_t seed = 1;
   std::int64_t drift_every = 0;
   std::int64_t swa_start = 0;
   std::int64_t swa_every = 0;

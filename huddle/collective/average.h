@@ -10,9 +10,9 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <span>
 #include <tuple>
+#include <vector>
 
 #include "huddle/collective/arithmetic.h"
 #include "huddle/collective/execute.h"
@@ -45,8 +45,6 @@ class Averager {
   // not fit the group, and PeerLost or Timeout with the tensor as it was.
   Exchange average(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
                    Sequence sequence, std::span<const double> weights = {});
-
-  const Averaging& how() const { return how_; }
 
  private:
   // What is known about averaging one size of tensor in one group.

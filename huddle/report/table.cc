@@ -68,7 +68,7 @@ void add_results(std::string& text, const Summary& summary) {
       summary.steps_done == summary.steps ? done : done + " of " + format_count(summary.steps));
   add_entry(text, "time", format_seconds(summary.seconds));
   add_entry(text, "speed", format_rate(summary.samples_per_second) + " samples/s");
-  add_entry(text, "loss", loss_text(summary.loss));
+  if (summary.steps_done > 0) add_entry(text, "recent loss", loss_text(summary.loss));
   add_accuracy(text, summary);
   if (summary.consensus)
     add_entry(text, "test loss", loss_text(summary.consensus->loss) + " consensus");

@@ -170,7 +170,7 @@ TEST(PrintSummary, TellsHowARunThatWentWrongEnded) {
   const std::string text = printed(summary);
   EXPECT_TRUE(contains(text, "status          interrupted\n")) << text;
   EXPECT_TRUE(contains(text, "steps           400 of 1,000\n")) << text;
-  EXPECT_TRUE(contains(text, "loss            nan (diverged)\n")) << text;
+  EXPECT_TRUE(contains(text, "recent loss     nan (diverged)\n")) << text;
   EXPECT_TRUE(contains(text, "lost            worker 1: killed at step 12\n")) << text;
 }
 

@@ -16,9 +16,9 @@ SpecInfo ds_sync_info() {
 }
 
 void check_ds_sync(const Options& options, const StrategySetting& setting) {
-  make_schedule(schedule_options_ds_sync(options, setting.cluster.workers_per_rack),
-                setting.cluster.workers);
-  check_scheduled(options, setting);
+  const Schedule schedule = make_schedule(
+      schedule_options_ds_sync(options, setting.cluster.workers_per_rack), setting.cluster.workers);
+  check_scheduled(schedule, options, setting);
 }
 
 std::unique_ptr<Strategy> make_ds_sync(const Options& options, const StrategyContext& context) {

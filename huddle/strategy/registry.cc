@@ -49,6 +49,10 @@ void check_strategy(std::string_view spec, const StrategySetting& setting) {
 
 std::unique_ptr<Strategy> make_strategy(std::string_view spec, const StrategyContext& context) {
   const auto [entry, options] = resolve(spec);
+  Cluster cluster;
+  cluster.workers = context.endpoint.workers();
+  cluster.workers_per_rack = context.averaging.workers_per_rack;
+  entry.check(options, {cluster, context.replica.rule().options(), context.clip_norm});
   return entry.make(options, context);
 }
 

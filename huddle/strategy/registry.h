@@ -23,6 +23,7 @@ struct StrategyContext {
   Replica& replica;
   Meter& meter;         // Every exchange is entered here.
   Averaging averaging;  // Racks and deadline; a strategy sets the algorithm itself.
+  double clip_norm = 0;
 };
 
 std::vector<SpecInfo> known_strategies();

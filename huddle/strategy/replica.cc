@@ -1,6 +1,6 @@
 #include "huddle/strategy/replica.h"
 
-#include <ATen/ATen.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <iterator>
@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "huddle/core/error.h"
-#include "huddle/strategy/step.h"
 
 namespace huddle {
 namespace {
@@ -81,12 +80,6 @@ at::Tensor part(const at::Tensor& flat, Range range) {
   check(0 <= range.begin && range.begin <= range.end && range.end <= flat.numel(),
         "a range lies outside its flat tensor");
   return flat.narrow(0, range.begin, range.size());
-}
-
-void clip_gradients(Replica& replica, double clip_norm) {
-  if (clip_norm <= 0) return;
-  const at::Tensor norm = replica.gradients().norm();
-  replica.gradients().mul_((clip_norm / (norm + 1e-6)).clamp_max(1.0));
 }
 
 }  // namespace huddle

@@ -157,6 +157,23 @@ KeyInfo choice(const char* name, const char* fallback, const char* help,
           .choices = std::move(choices)};
 }
 
+// Throws UsageError unless the algorithm fits every group that will ever form.
+void check_algorithm(const Schedule& schedule, const Options& options,
+                     const StrategySetting& setting) {
+  const Algorithm algorithm = parse_algorithm(options.text("algorithm"));
+  if (algorithm == Algorithm::automatic) return;
+  const auto check_group = [&](const Group& group) {
+    if (group.size() > 1)
+      make_plan(choose(algorithm, group.size(), 0), 0, racks_of(group, setting.cluster));
+  };
+  if (options.integer("warmup") > 0) check_group(Group::everyone(setting.cluster.workers));
+  if (schedule.period() == 0 && (algorithm == Algorithm::sharded || algorithm == Algorithm::pair))
+    throw UsageError(concat("algorithm=", options.text("algorithm"),
+                            " does not fit every random group; use ring or direct."));
+  for (int phase = 0; phase < schedule.period(); ++phase)
+    for (const Group& group : schedule.phase(phase)) check_group(group);
+}
+
 }  // namespace
 
 std::vector<KeyInfo> scheduled_keys() {
@@ -183,7 +200,9 @@ std::vector<KeyInfo> scheduled_keys() {
              algorithm_names())};
 }
 
-void check_scheduled(const Options& options, const StrategySetting& setting) {
+void check_scheduled(const Schedule& schedule, const Options& options,
+                     const StrategySetting& setting) {
+  check_algorithm(schedule, options, setting);
   const bool has_slots = !UpdateRule(setting.update).slot_names().empty();
   if (options.text("slots") != "keep" && !has_slots)
     throw UsageError(concat("slots=", options.text("slots"),

@@ -25,7 +25,8 @@ namespace huddle {
 std::vector<KeyInfo> scheduled_keys();
 
 // Throws UsageError where the options contradict one another or the optimizer.
-void check_scheduled(const Options& options, const StrategySetting& setting);
+void check_scheduled(const Schedule& schedule, const Options& options,
+                     const StrategySetting& setting);
 
 std::unique_ptr<Strategy> make_scheduled(const Schedule& schedule, const Options& options,
                                          const StrategyContext& context);

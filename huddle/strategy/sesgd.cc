@@ -16,8 +16,8 @@ SpecInfo sesgd_info() {
 }
 
 void check_sesgd(const Options& options, const StrategySetting& setting) {
-  make_schedule(schedule_options_sesgd(options), setting.cluster.workers);
-  check_scheduled(options, setting);
+  const Schedule schedule = make_schedule(schedule_options_sesgd(options), setting.cluster.workers);
+  check_scheduled(schedule, options, setting);
 }
 
 std::unique_ptr<Strategy> make_sesgd(const Options& options, const StrategyContext& context) {

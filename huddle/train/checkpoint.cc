@@ -1,10 +1,14 @@
 #include "huddle/train/checkpoint.h"
 
 #include <caffe2/serialize/inline_container.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/csrc/jit/serialization/pickler.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -17,12 +21,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Under a temporary name first, and on the disk before it gets its own: a file of that name is
+// always whole.
 void write_whole(const fs::path& path, const char* data, std::size_t size) {
   const fs::path temporary = path.string() + ".tmp";
-  std::ofstream file(temporary, std::ios::binary);
-  file.write(data, static_cast<std::streamsize>(size));
-  file.close();
-  if (!file) throw Error(concat("cannot write ", temporary.string(), ": is the disk full?"));
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  bool written = file >= 0;
+  for (std::size_t done = 0; written && done < size;) {
+    const ssize_t count = ::write(file, data + done, size - done);
+    written = count > 0;
+    if (written) done += static_cast<std::size_t>(count);
+  }
+  written = written && ::fsync(file) == 0;
+  const std::string reason = written ? "" : std::strerror(errno);
+  if (file >= 0) ::close(file);
+  if (!written) throw Error(concat("cannot write ", temporary.string(), ": ", reason));
   fs::rename(temporary, path);
 }
 
@@ -82,14 +95,23 @@ fs::path CheckpointFolder::step_folder(std::int64_t step) const {
   return directory_ / fmt::format("step-{:06}", step);
 }
 
-void CheckpointFolder::prepare() const {
+void CheckpointFolder::prepare(Older older) const {
+  if (older == Older::refuse && fs::exists(directory_ / "checkpoint.json"))
+    throw UsageError(concat(
+        directory_.string(),
+        " holds a checkpoint already; go on from it with --resume, or name another folder."));
   try {
     fs::create_directories(directory_);
+    fs::remove(directory_ /
+               "checkpoint.json");  // An older run's: its states are about to be replaced.
     write_whole(directory_ / ".probe", "", 0);
     fs::remove(directory_ / ".probe");
-  } catch (const std::exception& error) {
+  } catch (const fs::filesystem_error& error) {
+    throw UsageError(concat("cannot write checkpoints to ", directory_.string(), ": ",
+                            error.code().message(), "."));
+  } catch (const Error& error) {
     throw UsageError(
-        concat("cannot write checkpoints to ", directory_.string(), ": ", error.what()));
+        concat("cannot write checkpoints to ", directory_.string(), ": ", error.what(), "."));
   }
 }
 
@@ -120,8 +142,8 @@ CheckpointInfo CheckpointFolder::load_info() const {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
     return {json.at("step"), json.at("workers"), json.at("settings")};
-  } catch (const nlohmann::json::exception& error) {
-    throw UsageError(concat(path.string(), " is truncated or not a checkpoint: ", error.what()));
+  } catch (const nlohmann::json::exception&) {
+    throw UsageError(concat(path.string(), " is truncated or not a checkpoint."));
   }
 }
 

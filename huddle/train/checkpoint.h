@@ -44,8 +44,12 @@ class CheckpointFolder {
  public:
   explicit CheckpointFolder(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
-  // Makes the folder; throws UsageError when it cannot be written.
-  void prepare() const;
+  // What happens to a checkpoint that the folder holds already.
+  enum class Older { refuse, replace };
+
+  // Makes the folder. Throws UsageError when it cannot be written, or holds a checkpoint that is
+  // not to be replaced.
+  void prepare(Older older = Older::refuse) const;
 
   // Each worker writes its own state; when all have, one of them commits, which also removes older
   // states.

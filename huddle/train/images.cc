@@ -34,22 +34,31 @@ class ImageWorkload final : public Workload {
     return torch::nn::functional::cross_entropy(scores, data_.train.labels.index_select(0, index));
   }
 
-  void recompute_statistics(std::int64_t batches) override {
-    // Without a momentum BatchNorm takes the plain mean over all batches since the reset.
-    std::vector<std::pair<torch::nn::BatchNorm2dImpl*, std::optional<double>>> norms;
+  void recompute_statistics(std::int64_t batches, const std::function<void()>& between) override {
+    // Without a momentum BatchNorm takes the plain mean over all batches since its count was 0.
+    struct Norm {
+      torch::nn::BatchNorm2dImpl* layer;
+      std::optional<double> momentum;
+      at::Tensor count;
+    };
+    std::vector<Norm> norms;
     for (const auto& layer : module().modules())
       if (auto* norm = layer->as<torch::nn::BatchNorm2dImpl>())
-        norms.emplace_back(norm, norm->options.momentum());
-    if (norms.empty()) return;
-    for (const auto& [norm, momentum] : norms) {
-      norm->reset_running_stats();
-      norm->options.momentum(std::nullopt);
+        norms.push_back({norm, norm->options.momentum(), norm->num_batches_tracked.clone()});
+    for (const Norm& norm : norms) {
+      norm.layer->reset_running_stats();
+      norm.layer->options.momentum(std::nullopt);
     }
     const torch::NoGradGuard no_grad;
-    for (std::int64_t batch = 0; batch < batches; ++batch)
+    for (std::int64_t batch = 0; batch < batches && !norms.empty(); ++batch) {
+      between();
       model_->forward(data_.train.images.index_select(
           0, torch::tensor(sampler_.batch(Step{batch}), at::kLong)));
-    for (const auto& [norm, momentum] : norms) norm->options.momentum(momentum);
+    }
+    for (const Norm& norm : norms) {
+      norm.layer->options.momentum(norm.momentum);
+      norm.layer->num_batches_tracked.copy_(norm.count);
+    }
   }
 
   Quality evaluate(const std::function<void()>& between) override {

@@ -44,7 +44,7 @@ class Workload {
 
   // Measures the statistics (BatchNorm's mean and variance) anew for the module's parameters, on so
   // many of this worker's batches. Does nothing where there are none.
-  virtual void recompute_statistics(std::int64_t batches) = 0;
+  virtual void recompute_statistics(std::int64_t batches, const std::function<void()>& between) = 0;
 
   // How good the module is now, on data that nobody trains on. Leaves the module as it was. Calls
   // `between` every now and then, so that a long evaluation can be ended by an exception from

@@ -67,7 +67,7 @@ class QuadraticWorkload final : public Workload {
     return clean + (noise * (point_.x - point_.x.detach())).sum();
   }
 
-  void recompute_statistics(std::int64_t) override {}
+  void recompute_statistics(std::int64_t, const std::function<void()>&) override {}
 
   Quality evaluate(const std::function<void()>& between) override {
     between();

@@ -5,6 +5,7 @@
 #include <torch/nn/module.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "huddle/collective/average.h"
@@ -39,10 +40,18 @@ struct Sync::State {
                 UpdateRule(update_options(users_optimizer))),
         clip_norm(options.clip_norm),
         measuring(averaging_for(options), kMeasureLane) {
+    if (!flat.parameters.is_cpu())
+      throw UsageError(
+          "the model is not on the CPU; replicas on other devices are not supported yet.");
+    strategy =
+        make_strategy(spec, {endpoint, replica, meter, averaging_for(options), options.clip_norm});
+    // Whatever the module holds, trainable or not, begins as worker 0 has it.
     const Tag tag{.kind = Kind::payload, .lane = kMeasureLane};
-    broadcast(endpoint, everyone, WorkerId{0}, flat.parameters, tag, options.deadline);
-    broadcast(endpoint, everyone, WorkerId{0}, flat.statistics, tag, options.deadline);
-    strategy = make_strategy(spec, {endpoint, replica, meter, averaging_for(options)});
+    for (const auto& [name, tensor] : state_dict(module)) {
+      const at::Tensor contiguous = tensor.contiguous();
+      broadcast(endpoint, everyone, WorkerId{0}, contiguous, tag, options.deadline);
+      tensor.copy_(contiguous);
+    }
     install_hooks();
   }
 
@@ -81,6 +90,8 @@ struct Sync::State {
     restore_gradient_view(flat,
                           parameter);  // The user may have called zero_grad() after begin_step().
     if (!in_step) return;
+    check(awaited[static_cast<std::size_t>(bucket_of[parameter])] > 0,
+          "more backward passes than begin_step(backwards) announced");
     --awaited[static_cast<std::size_t>(bucket_of[parameter])];
     report_ready(0);
   }
@@ -92,9 +103,10 @@ struct Sync::State {
       strategy->gradients_ready(step, buckets[next_bucket++]);
   }
 
-  // The mean of everybody's `values`. In double: equal models have exactly their own value as mean,
-  // and no drift.
+  // The mean of everybody's `values`. In double: equal models of float32 have exactly their own
+  // value as mean, and no drift.
   at::Tensor mean_of(const at::Tensor& values) {
+    check(!in_step, "models are measured between steps, not within one");
     const at::Tensor mean = values.to(at::kDouble, /*non_blocking=*/false, /*copy=*/true);
     measuring.average(endpoint, everyone, mean, Sequence{measurement++});
     return mean;
@@ -138,6 +150,7 @@ void Sync::begin_step(int backwards) {
   State& state = *state_;
   check(!state.in_step, "begin_step() twice without step()");
   check(backwards >= 1, "a step needs at least one backward pass");
+  state.endpoint.compute(state.step, 0);  // Errors name this step.
   restore_gradient_views(state.flat);
   state.flat.gradients.zero_();
   state.replica.set_learning_rate(
@@ -215,6 +228,8 @@ void Sync::load(const std::map<std::string, at::Tensor>& saved) {
     if (name.starts_with("strategy/")) archive.tensors[name.substr(9)] = tensor;
     if (name.starts_with("number/")) archive.numbers[name.substr(7)] = tensor.item<std::int64_t>();
   }
+  if (!archive.numbers.contains("step") || !archive.numbers.contains("updates"))
+    throw UsageError("the checkpoint does not say how many steps it has done.");
   state_->step = Step{archive.numbers.at("step")};
   state_->replica.set_updates(archive.numbers.at("updates"));
   state_->strategy->load(archive);

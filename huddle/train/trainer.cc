@@ -99,8 +99,9 @@ class WorkerLoop {
         save();
     }
     sync_.finish();
+    if (options_.save)
+      save();  // First: an evaluation can be interrupted, and the training must not be lost.
     evaluate();
-    if (options_.save) save();
   }
 
  private:
@@ -112,6 +113,7 @@ class WorkerLoop {
     sync_.begin_step(options_.accumulate);
     double loss = 0;
     for (int pass = 0; pass < options_.accumulate; ++pass) {
+      endpoint_.compute(step, 0);  // A run that was stopped ends here.
       const at::Tensor share =
           workload_->loss(step.value * options_.accumulate + pass) / options_.accumulate;
       share.backward();
@@ -167,7 +169,7 @@ class WorkerLoop {
     sync_.replica().parameters().copy_(swa_.mean());
     {
       const Sync::Consensus mean = sync_.consensus();
-      workload_->recompute_statistics(steps_per_epoch_);
+      workload_->recompute_statistics(steps_per_epoch_, between);
       const Sync::Consensus with_statistics =
           sync_.consensus();  // Each worker measured on its own data.
       if (worker_.id() == 0) log_.swa = workload_->evaluate(between);
@@ -253,8 +255,8 @@ TrainResult train(Launcher& launcher, const Problem& problem, const TrainOptions
       WorkerLoop(worker, problem, options, observer, logs[static_cast<std::size_t>(worker.id())])
           .run();
     });
-  } catch (const std::exception&) {
-    error = std::current_exception();
+  } catch (...) {
+    error = std::current_exception();  // Told with the result.
   }
   TrainResult result{summarise(options, logs), error};
   for (const Loss& loss : losses) result.summary.lost.push_back(loss.reason);

@@ -58,8 +58,8 @@ class Pending {
     operation_.reset();
   }
 
-  // Gives up. The engine keeps the tensor until the wire has let go of it. A program cannot be
-  // cancelled, only let go.
+  // Gives up. The engine keeps the tensor until the wire has let go of it. A program is told to end
+  // (whatever it waits for throws), and this returns when it has: what it uses can then be let go.
   void cancel() {
     if (operation_) operation_->cancel();
     operation_.reset();

@@ -85,14 +85,19 @@ std::uint64_t Hub::channel_key(const Transfer& transfer) {
          static_cast<std::uint64_t>(from.value + 1) << 30 | pack(transfer.tag_);
 }
 
+std::string Hub::step_text(WorkerId worker) const {
+  const Step step = worker_state(worker).step;
+  return step.value < 0 ? std::string("before the first step") : concat("step ", step.value);
+}
+
 std::exception_ptr Hub::lost_error(WorkerId who, WorkerId lost, const std::string& doing) const {
   const WorkerState& state = worker_state(lost);
   const std::string cause = state.life == Life::finished
                                 ? concat("worker ", lost.value, " has finished its work")
                                 : state.reason;
-  return std::make_exception_ptr(PeerLost(
-      lost, concat("worker ", who.value, ", step ", worker_state(who).step.value, ": lost worker ",
-                   lost.value, " while ", doing, "; first cause: ", cause)));
+  return std::make_exception_ptr(
+      PeerLost(lost, concat("worker ", who.value, ", ", step_text(who), ": lost worker ",
+                            lost.value, " while ", doing, "; first cause: ", cause)));
 }
 
 void Hub::finish_operation(HubOperation& operation, std::exception_ptr error) {
@@ -103,6 +108,8 @@ void Hub::finish_operation(HubOperation& operation, std::exception_ptr error) {
 
 void Hub::fail(Transfer& transfer, WorkerId lost) {
   transfer.waits_in_channel_ = false;
+  transfer.visible_at_ =
+      0;  // A loss is known at once, however long the message would have travelled.
   finish_operation(transfer, lost_error(transfer.owner_, lost, transfer.describe()));
 }
 
@@ -120,7 +127,12 @@ WorkerId Hub::unreported_loss(const Transfer& receive) {
 
 void Hub::post(const std::shared_ptr<Transfer>& transfer) {
   check(transfer->tensor_.is_contiguous(), "a message is not contiguous");
+  check(transfer->tensor_.is_cpu(), "the threads engine carries tensors of the CPU");
   check(transfer->peer_ != transfer->owner_, "a worker sends to itself");
+  const bool to_anybody =
+      transfer->peer_ == kAnybody && transfer->direction_ == Transfer::Direction::receive;
+  check(to_anybody || (transfer->peer_.value >= 0 && transfer->peer_.value < cluster_.workers),
+        "no such worker");
   std::unique_lock lock(mutex_);
   require_running(transfer->party_);
   count_operation(transfer->owner_);
@@ -190,6 +202,9 @@ void Hub::withdraw(Transfer& transfer) {
 void Hub::begin_watch(const std::shared_ptr<Watch>& watch) {
   const std::lock_guard lock(mutex_);
   require_running(watch->party_);
+  check(
+      watch->group_.size() == 0 || watch->group_[watch->group_.size() - 1].value < cluster_.workers,
+      "no such worker");
   for (const WorkerId member : watch->group_) {
     if (worker_state(member).life != Life::lost) continue;
     finish_operation(*watch, lost_error(watch->owner_, member, watch->describe()));
@@ -237,8 +252,8 @@ void Hub::stop(const std::string& reason) {
 }
 
 std::string Hub::late(WorkerId worker, const std::string& what, Deadline deadline) const {
-  return concat("worker ", worker.value, ", step ", worker_state(worker).step.value,
-                ": gave up after ", deadline.after, " s of ", what,
+  return concat("worker ", worker.value, ", ", step_text(worker), ": gave up after ",
+                deadline.after, " s of ", what,
                 "; nobody is known to have died, so raise the deadline (--deadline) if somebody is "
                 "merely slow");
 }

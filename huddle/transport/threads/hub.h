@@ -51,7 +51,6 @@ class Hub {
 
   // Starts a transfer: matches it with its other end, copies, or lets it wait.
   void post(const std::shared_ptr<Transfer>& transfer);
-
   void begin_watch(const std::shared_ptr<Watch>& watch);
 
   // The members of `group` come together; see GroupReduce.
@@ -69,7 +68,7 @@ class Hub {
   std::string loss_of(WorkerId worker);
   Step step_of(WorkerId worker);
 
-  // For the lanes, which wait on their worker's condition like everybody else.
+  // For the lanes.
   std::mutex& mutex() { return mutex_; }
   void rest(std::unique_lock<std::mutex>& lock, WorkerId worker, Time until);  // REQUIRES: locked.
   void finish_operation(HubOperation& operation, std::exception_ptr error);    // REQUIRES: locked.
@@ -120,6 +119,7 @@ class Hub {
   void require_running(const Party& party) const;
   void count_operation(WorkerId worker);
   void fail(Transfer& transfer, WorkerId lost);
+  std::string step_text(WorkerId worker) const;
   // That `who` lost `lost` while it was `doing` something.
   std::exception_ptr lost_error(WorkerId who, WorkerId lost, const std::string& doing) const;
   WorkerId absent_for_good(const Group& group, const Meeting& meeting) const;

@@ -35,7 +35,8 @@ Lanes::~Lanes() {
     for (auto& [lane, thread] : threads_) thread.closing = thread.party.must_end = true;
     hub_.wake(worker_);
   }
-  for (auto& [lane, thread] : threads_) thread.thread.join();
+  for (auto& [lane, thread] : threads_)
+    if (thread.thread.joinable()) thread.thread.join();
 }
 
 Pending Lanes::spawn(const Party& spawner, Lane lane, Program program) {
@@ -45,12 +46,12 @@ Pending Lanes::spawn(const Party& spawner, Lane lane, Program program) {
   if (closing_) throw TransportError("a program was spawned after its worker had ended");
   Thread& thread = threads_.try_emplace(lane, worker_).first->second;
   auto running = std::make_shared<Running>(hub_, spawner, thread, std::move(program));
+  if (!thread.thread.joinable()) thread.thread = std::thread([this, &thread] { work(thread); });
   {
     const std::lock_guard lock(hub_.mutex());
     thread.waiting.push_back(running);
     hub_.wake(worker_);
   }
-  if (!thread.thread.joinable()) thread.thread = std::thread([this, &thread] { work(thread); });
   return Pending(std::move(running));
 }
 

@@ -14,7 +14,7 @@
 
 namespace huddle {
 
-// Owned by its worker's thread, which alone calls it.
+// Owned by its worker's thread; its lanes may spawn too.
 class Lanes {
  public:
   using Program = std::function<void(Endpoint&)>;

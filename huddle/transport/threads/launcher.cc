@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "huddle/core/text.h"
@@ -53,6 +54,8 @@ BodyEnding guarded(Hub& hub, WorkerId id, const std::function<void()>& body, End
   };
   try {
     body();
+    if (const std::string reason = hub.loss_of(id); !reason.empty())
+      throw Killed(reason);  // In a program nobody waited for.
     return {};
   } catch (const Killed& death) {
     const std::lock_guard lock(endings.mutex);
@@ -66,6 +69,11 @@ BodyEnding guarded(Hub& hub, WorkerId id, const std::function<void()>& body, End
     remember(endings.first_cause);
     return {Hub::Ending::failed, concat("worker ", id.value, " failed at step ",
                                         hub.step_of(id).value, ": ", error.what())};
+  } catch (...) {
+    remember(endings.first_cause);
+    return {Hub::Ending::failed,
+            concat("worker ", id.value, " failed at step ", hub.step_of(id).value,
+                   " with an exception of unknown type")};
   }
 }
 
@@ -95,8 +103,15 @@ std::vector<Loss> ThreadsLauncher::run(const std::function<void(Endpoint&)>& bod
   }
   Endings endings;
   std::vector<std::thread> threads;
-  for (int worker = 0; worker < options_.cluster.workers; ++worker)
-    threads.emplace_back([&, worker] { run_worker(hub, WorkerId{worker}, body, endings); });
+  try {
+    for (int worker = 0; worker < options_.cluster.workers; ++worker)
+      threads.emplace_back([&, worker] { run_worker(hub, WorkerId{worker}, body, endings); });
+  } catch (const std::system_error& error) {
+    const std::string reason = concat("only ", threads.size(), " of ", options_.cluster.workers,
+                                      " workers could be started: ", error.what());
+    hub.stop(reason);
+    endings.first_cause = std::make_exception_ptr(Error(reason));
+  }
   for (std::thread& thread : threads) thread.join();
   {
     const std::lock_guard lock(mutex_);

@@ -20,7 +20,12 @@ Time Hub::meet(const Party& party, const Group& group, Tag tag, at::Tensor mine,
     entry->blocks = blocks;
   }
   const std::shared_ptr<Meeting> meeting = entry;
-  check(meeting->blocks == blocks, "members of a group do not agree on the number of blocks");
+  for (const at::Tensor& other : meeting->tensors)
+    check(!other.defined() || (meeting->blocks == blocks && other.numel() == mine.numel() &&
+                               other.scalar_type() == mine.scalar_type()),
+          "members of a group average tensors of different size or type");
+  check(!meeting->tensors[static_cast<std::size_t>(group.position_of(worker))].defined(),
+        "a worker averages twice under one tag");
   meeting->tensors[static_cast<std::size_t>(group.position_of(worker))] = std::move(mine);
   ++meeting->arrived;
   gather_members(lock, party, group, tag, meeting, deadline);

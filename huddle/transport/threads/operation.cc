@@ -35,7 +35,11 @@ std::size_t HubOperation::wait_any(std::span<Operation* const> operations, Deadl
       if (operation.ended_) wake_at = std::min(wake_at, operation.visible_at_);
     }
     hub_.require_running(party_);
-    if (hub_.now() >= give_up) throw Timeout(hub_.late(owner_, describe(), deadline));
+    if (hub_.now() >= give_up) {
+      // The last one says most: exchanges put what they wait for behind what they merely watch.
+      const auto& awaited = static_cast<const HubOperation&>(*operations.back());
+      throw Timeout(hub_.late(owner_, awaited.describe(), deadline));
+    }
     hub_.rest(lock, owner_, wake_at);
   }
 }

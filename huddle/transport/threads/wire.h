@@ -25,7 +25,7 @@ class Wire {
     std::int64_t bytes;
   };
 
-  // The moment at which `message`, sent at `now`, has arrived. Occupies the links until then.
+  // The moment at which `message`, sent at `now`, has arrived. Occupies the links for its bytes.
   Time arrival(const Message& message, Time now);
 
  private:
