@@ -101,6 +101,8 @@ TEST(Trainer, AResumedRunGivesTheBitsOfAnUninterruptedOne) {
                             .momentum = kind == UpdateOptions::Kind::sgd ? 0.9 : 0};
       run.options.accumulate = 2;
       run.options.schedule = "step:every=15";
+      run.options.swa_start = 5;
+      run.options.swa_every = 4;
       const fs::path folder = fs::temp_directory_path() / "huddle_trainer_resume";
       fs::remove_all(folder);
       Setting first = run;
@@ -114,6 +116,23 @@ TEST(Trainer, AResumedRunGivesTheBitsOfAnUninterruptedOne) {
       expect_equal(final_state(second, "resumed"), final_state(run, "whole"));
       fs::remove_all(folder);
     }
+}
+
+TEST(Trainer, EvaluatesTheMeanOfModelsFromAChosenStepOn) {
+  Setting run = small_run(2);
+  run.problem.model = "cnn:channels=4";
+  run.options.steps = 80;
+  const TrainResult without = train(run);
+  EXPECT_FALSE(without.summary.swa);
+  run.options.swa_start = 40;
+  run.options.swa_every = 10;
+  const TrainResult with = train(run);
+  ASSERT_FALSE(with.error);
+  ASSERT_TRUE(with.summary.swa);
+  EXPECT_GT(with.summary.swa->accuracy, 0.9) << "statistics must fit the mean model";
+  EXPECT_NE(with.summary.swa->loss, with.summary.consensus->loss);
+  EXPECT_EQ(with.summary.consensus->loss, without.summary.consensus->loss)
+      << "keeping a mean must not change the training";
 }
 
 TEST(Trainer, TellsHowFarItCameWhenAWorkerDies) {
