@@ -18,5 +18,7 @@ Verdict run_trajectory(const nlohmann::json& file, const nlohmann::json& test);
 Verdict run_schedules(const nlohmann::json& file, const nlohmann::json& test);
 Verdict run_mixing(const nlohmann::json& file, const nlohmann::json& test);
 Verdict run_contraction(const nlohmann::json& file, const nlohmann::json& test);
+Verdict run_group_former(const nlohmann::json& file, const nlohmann::json& test);
+Verdict run_staleness(const nlohmann::json& file, const nlohmann::json& test);
 
 }  // namespace huddle

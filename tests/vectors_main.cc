@@ -25,6 +25,8 @@ Topic topic_of(const std::string& name) {
   if (name == "schedules") return run_schedules;
   if (name == "mixing") return run_mixing;
   if (name == "contraction") return run_contraction;
+  if (name == "group_former") return run_group_former;
+  if (name == "staleness") return run_staleness;
   if (name.starts_with("trajectories")) return run_trajectory;
   return nullptr;
 }

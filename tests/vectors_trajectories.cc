@@ -8,6 +8,7 @@
 
 #include "huddle/core/error.h"
 #include "huddle/strategy/registry.h"
+#include "huddle/strategy/rounds.h"
 #include "huddle/strategy/step.h"
 #include "huddle/transport/threads/launcher.h"
 #include "tests/vectors.h"
@@ -35,11 +36,28 @@ std::optional<std::string> scheduled_spec(const nlohmann::json& params) {
   return "ds_sync:schedule=grid,radices=" + radices + rest;
 }
 
+// Cases with local steps name their parameters as the strategies name their keys, but for the
+// optimizer's buffers, which plain SGD does not have.
+std::string rounds_spec(const nlohmann::json& input) {
+  std::string spec = input.at("strategy");
+  char separator = ':';
+  for (const auto& [name, value] : input.at("params").items()) {
+    const bool names_slots = name == "momentum_at_sync";
+    if (names_slots && input.at("momentum") == 0) continue;
+    spec += fmt::format("{}{}={}", separator, names_slots ? "slots" : name,
+                        value.is_string() ? value.get<std::string>() : value.dump());
+    separator = ',';
+  }
+  return spec;
+}
+
 // The strategy string for a case, or nothing when this build has no such strategy.
 std::optional<std::string> spec_of(const nlohmann::json& input) {
   const std::string strategy = input.at("strategy");
   if (strategy == "bsp") return "bsp";
   if (strategy == "group_schedule") return scheduled_spec(input.at("params"));
+  for (const RoundPreset& preset : round_presets())
+    if (preset.info.name == strategy) return rounds_spec(input);
   return std::nullopt;
 }
 

@@ -23,7 +23,12 @@ SYSTEM = ["fcntl.h", "stdlib.h", "sys/", "unistd.h"]
 MAY_INCLUDE = {
     "huddle/core": (["huddle/core"], []),
     "huddle/transport": (SEAM, ["ATen/core/Tensor.h"]),
-    "huddle/transport/threads": (SEAM + ["huddle/transport/threads"], ["ATen/", "c10/"]),
+    "huddle/transport/hub": (SEAM + ["huddle/transport/hub"], ["ATen/", "c10/"]),
+    "huddle/transport/threads": (SEAM + ["huddle/transport/hub", "huddle/transport/threads"], ["ATen/", "c10/"]),
+    "huddle/transport/simgrid": (
+        SEAM + ["huddle/transport/hub", "huddle/transport/simgrid"],
+        ["ATen/", "c10/", "simgrid/", "cxxabi.h"],
+    ),
     "huddle/collective": (SEAM + ["huddle/collective"], ["ATen/", "c10/"]),
     "huddle/strategy": (SEAM + ["huddle/collective", "huddle/strategy"], ["ATen/", "c10/"]),
     "huddle/train": (

@@ -1,27 +1,64 @@
 #include "huddle/cli/engines.h"
 
+#include "huddle/core/error.h"
 #include "huddle/transport/threads/launcher.h"
+#ifdef HUDDLE_WITH_SIM
+#include "huddle/transport/simgrid/launcher.h"
+#endif
 
 namespace huddle {
+namespace {
 
-std::vector<SpecInfo> known_engines() {
-  return {{.name = "threads",
-           .summary = "workers as threads of this process; links, slowness and deaths are injected "
-                      "in real time",
-           .keys = {{.name = "native",
-                     .type = KeyInfo::Type::choice,
-                     .fallback = "on",
-                     .help = "on: averages go through shared memory; off: as messages. Same bits",
-                     .choices = {"on", "off"}}}}};
+SpecInfo threads_info() {
+  return {.name = "threads",
+          .summary =
+              "workers as threads of this process; links, slowness and deaths are injected "
+              "in real time",
+          .keys = {{.name = "native",
+                    .type = KeyInfo::Type::choice,
+                    .fallback = "on",
+                    .help = "on: averages go through shared memory; off: as messages. Same bits",
+                    .choices = {"on", "off"}}}};
 }
 
-std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster) {
+SpecInfo sim_info() {
+  return {.name = "sim",
+          .summary = "workers as actors of a simulated cluster: values are real, time is virtual",
+          .keys = {}};
+}
+
+#ifdef HUDDLE_WITH_SIM
+std::unique_ptr<Launcher> make_sim(const Cluster& cluster, double payload_scale) {
+  return make_sim_launcher({.cluster = cluster, .payload_scale = payload_scale});
+}
+#else
+std::unique_ptr<Launcher> make_sim(const Cluster&, double) {
+  throw UsageError(
+      "this build has no engine 'sim', because SimGrid was missing when it was made: install "
+      "libsimgrid-dev and build again, or use --engine threads.");
+}
+#endif
+
+}  // namespace
+
+std::vector<SpecInfo> known_engines() { return {threads_info(), sim_info()}; }
+
+bool is_simulated(std::string_view spec) { return parse_spec(spec).name == "sim"; }
+
+std::vector<std::string> left_out_by_engine(std::string_view spec, const Cluster& cluster) {
+  return is_simulated(spec) ? std::vector<std::string>{} : left_out_by_threads(cluster);
+}
+
+std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster,
+                                      double payload_scale) {
   const Spec parsed = parse_spec(spec);
   const Options options("engine", find_info("engine", known_engines(), parsed.name), parsed);
-  ThreadsOptions threads{.cluster = cluster};
-  threads.native =
-      options.text("native") == "on" ? ThreadsOptions::Native::on : ThreadsOptions::Native::off;
-  return make_threads_launcher(threads);
+  if (parsed.name == "sim") return make_sim(cluster, payload_scale);
+  const bool shares_memory = options.text("native") == "on";
+  return make_threads_launcher(
+      {.cluster = cluster,
+       .native = shares_memory ? ThreadsOptions::Native::on : ThreadsOptions::Native::off,
+       .payload_scale = payload_scale});
 }
 
 }  // namespace huddle

@@ -14,8 +14,15 @@ namespace huddle {
 
 std::vector<SpecInfo> known_engines();
 
-// `spec`: "threads", "threads:native=off". Throws UsageError on an unknown engine or key and on a
-// cluster that cannot be.
-std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster);
+// `spec`: "threads", "threads:native=off", "sim". `payload_scale`: bytes on the network for each
+// byte of payload. Throws UsageError on an unknown engine or key and on a cluster that cannot be.
+std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster,
+                                      double payload_scale);
+
+// Whether the engine of this spec runs in virtual time.
+bool is_simulated(std::string_view spec);
+
+// What the engine of this spec leaves out of the cluster, in words; empty: nothing.
+std::vector<std::string> left_out_by_engine(std::string_view spec, const Cluster& cluster);
 
 }  // namespace huddle

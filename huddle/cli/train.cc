@@ -20,6 +20,7 @@
 #include "huddle/report/table.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/train/learning_rate.h"
+#include "huddle/train/timing.h"
 
 namespace huddle {
 namespace {
@@ -47,7 +48,8 @@ void check_counts(const CLI::App& command, const TrainConfig& config) {
   require(config.seed >= 0, concat("--seed is ", config.seed, "; it must not be negative."));
   require(std::isfinite(config.learning_rate),
           concat("--lr is ", config.learning_rate, "; it must be finite."));
-  require(!config.compute.empty() || (config.slow.empty() && config.jitter == 0),
+  require(!config.compute.empty() || is_simulated(config.engine) ||
+              (config.slow.empty() && config.jitter == 0),
           "--slow and --jitter stretch the time of --compute, which is not given; add for example "
           "--compute 5ms.");
   require(config.swa_every == 0 || config.swa_start > 0, "--swa-every needs --swa-start.");
@@ -75,6 +77,54 @@ std::vector<NamedTensors> load_states(const TrainConfig& config, std::int64_t st
   return states;
 }
 
+// Measuring makes workers wait for one another, which real time does not show but virtual time
+// does: there it is done at the end only, unless asked for.
+std::int64_t drift_every(const TrainConfig& config) {
+  if (config.drift_every > 0) return config.drift_every;
+  return is_simulated(config.engine) ? 0 : std::max<std::int64_t>(1, config.steps / 20);
+}
+
+TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
+                        const UpdateOptions& update, double payload_scale) {
+  return {.strategy = config.strategy,
+          .workers = config.workers,
+          .steps = config.steps,
+          .batch = config.batch,
+          .accumulate = config.accumulate,
+          .update = update,
+          .clip_norm = config.clip_norm,
+          .schedule = config.schedule,
+          .workers_per_rack = run.cluster.workers_per_rack,
+          .compute = {run.cluster.compute_per_step, run.cluster.backward_share},
+          .payload_scale = payload_scale,
+          .deadline = {config.deadline},
+          .drift_every = drift_every(config),
+          .swa_start = config.swa_start,
+          .swa_every = config.swa_every > 0 ? config.swa_every : run.problem->steps_per_epoch(),
+          .save_every = config.save_every,
+          .saved_settings = settings_of(config)};
+}
+
+// A run without values: no data, no model, no checkpoints.
+void prepare_timing(const CLI::App& command, const TrainConfig& config, PreparedRun& run,
+                    const UpdateOptions& update) {
+  for (const char* option : {"--data", "--model", "--split", "--epochs", "--save", "--resume",
+                             "--swa-start", "--drift-every", "--accumulate", "--batch"})
+    require(command.count(option) == 0,
+            concat(option, " does not go with --timing-only, which trains nothing."));
+  run.launcher = make_engine(config.engine, run.cluster, 1);
+  run.options = {.strategy = config.strategy,
+                 .workers = config.workers,
+                 .steps = config.steps,
+                 .batch = 0,
+                 .update = update,
+                 .clip_norm = config.clip_norm,
+                 .workers_per_rack = run.cluster.workers_per_rack,
+                 .compute = {run.cluster.compute_per_step, run.cluster.backward_share},
+                 .deadline = {config.deadline}};
+  if (!config.out.empty()) run.files = std::make_unique<RunFiles>(config.out);
+}
+
 // Throws UsageError for whatever cannot work; nothing has been trained by then.
 PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
   std::int64_t resumed_step = 0;
@@ -82,21 +132,38 @@ PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
   check_counts(command, config);
   PreparedRun run;
   run.cluster = cluster_of(config);
+  require(command.count("--workers") == 0 || config.cluster.empty() ||
+              config.workers == run.cluster.workers,
+          concat("--workers is ", config.workers, ", but ", config.cluster, " has ",
+                 run.cluster.workers, " workers; leave the option out."));
+  config.workers = run.cluster.workers;
   const UpdateOptions update = update_of(config);
   check_strategy(config.strategy, {run.cluster, update, config.clip_norm});
-  run.launcher = make_engine(config.engine, run.cluster);
+  require(!config.timing_only || is_simulated(config.engine),
+          "--timing-only needs --engine sim: on other engines time is what the training takes.");
+  require(!config.timing_only || run.cluster.wire_bytes > 0,
+          "--timing-only needs the size of the model: --wire, as 102.4MB, or wire in the cluster "
+          "file.");
+  if (config.timing_only) {
+    prepare_timing(command, config, run, update);
+    return run;
+  }
   require(parse_spec(config.data).name != "quadratic" || command.count("--model") == 0 ||
               !config.resume.empty(),
           "--model does not go with --data quadratic, which has a model of its own.");
   run.problem = load_problem(problem_of(config));
+  const double payload_scale =
+      run.cluster.wire_bytes > 0 ? run.cluster.wire_bytes / parameter_bytes(*run.problem) : 1;
+  run.launcher = make_engine(config.engine, run.cluster, payload_scale);
   if (config.epochs > 0)
     config.steps = std::max<std::int64_t>(
         1, static_cast<std::int64_t>(config.epochs *
                                      static_cast<double>(run.problem->steps_per_epoch()) /
                                      config.accumulate));
   for (const Death& death : run.cluster.deaths)
-    require(death.step.value < config.steps, concat("--kill names step ", death.step.value,
-                                                    ", but the run has only ", config.steps, "."));
+    require(death.time || death.step.value < config.steps,
+            concat("--kill names step ", death.step.value, ", but the run has only ", config.steps,
+                   "."));
   LearningRate(config.schedule, config.learning_rate, config.steps);
   require(config.swa_start < config.steps,
           concat("--swa-start is ", config.swa_start, ", past the end of a run of ", config.steps,
@@ -104,24 +171,7 @@ PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
   require(config.resume.empty() || resumed_step < config.steps,
           concat("the checkpoint in ", config.resume, " has done ", resumed_step,
                  " steps already; give --steps more than that."));
-  run.options = {
-      .strategy = config.strategy,
-      .workers = config.workers,
-      .steps = config.steps,
-      .batch = config.batch,
-      .accumulate = config.accumulate,
-      .update = update,
-      .clip_norm = config.clip_norm,
-      .schedule = config.schedule,
-      .workers_per_rack = run.cluster.workers_per_rack,
-      .compute_per_step = run.cluster.compute_per_step,
-      .deadline = {config.deadline},
-      .drift_every = config.drift_every > 0 ? config.drift_every
-                                            : std::max<std::int64_t>(1, config.steps / 20),
-      .swa_start = config.swa_start,
-      .swa_every = config.swa_every > 0 ? config.swa_every : run.problem->steps_per_epoch(),
-      .save_every = config.save_every,
-      .saved_settings = settings_of(config)};
+  run.options = options_of(config, run, update, payload_scale);
   if (!config.resume.empty()) run.options.resume = load_states(config, resumed_step);
   if (!config.save.empty()) run.options.save = CheckpointFolder(config.save);
   if (run.options.save)
@@ -134,9 +184,13 @@ PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
 // The fields that the trainer does not know.
 void complete(Summary& summary, const TrainConfig& config, std::string status) {
   summary.engine = config.engine;
-  summary.model = parse_spec(config.data).name == "quadratic" ? "quadratic" : config.model;
-  summary.data = config.data;
-  summary.split = config.split;
+  if (config.timing_only) {
+    summary.model = "none: timing only";
+  } else {
+    summary.model = parse_spec(config.data).name == "quadratic" ? "quadratic" : config.model;
+    summary.data = config.data;
+    summary.split = config.split;
+  }
   summary.optimizer = config.optimizer;
   summary.seed = static_cast<std::uint64_t>(config.seed);
   summary.status = std::move(status);
@@ -172,6 +226,9 @@ int train_command(const CLI::App& command, TrainConfig config) {
     if (launcher != nullptr) launcher->stop("interrupted");
   });
   PreparedRun run = prepare(command, config);
+  if (const auto left_out = left_out_by_engine(config.engine, run.cluster); !left_out.empty())
+    fmt::print(stderr, "huddle: the engine {} leaves out of this cluster: {}.\n", config.engine,
+               joined(left_out, ", "));
   {
     const std::lock_guard lock(mutex);
     launcher = run.launcher.get();
@@ -180,12 +237,15 @@ int train_command(const CLI::App& command, TrainConfig config) {
   std::optional<Progress> progress;
   progress.emplace(stderr, config.steps,
                    config.quiet ? ProgressMode::quiet : progress_mode(stderr));
+  const auto observer = [&](const StepRecord& record) {
+    if (run.files) run.files->append(record);
+    if (record.worker == WorkerId{0})
+      progress->update(record.step.value + 1, record.loss, record.drift);
+  };
   TrainResult result =
-      train(*run.launcher, *run.problem, run.options, [&](const StepRecord& record) {
-        if (run.files) run.files->append(record);
-        if (record.worker == WorkerId{0})
-          progress->update(record.step.value + 1, record.loss, record.drift);
-      });
+      config.timing_only
+          ? time_strategy(*run.launcher, run.cluster.wire_bytes, run.options, observer)
+          : train(*run.launcher, *run.problem, run.options, observer);
   progress.reset();
   {
     const std::lock_guard lock(mutex);
@@ -193,6 +253,7 @@ int train_command(const CLI::App& command, TrainConfig config) {
   }
   const Ending ending = ending_of(result.error);
   complete(result.summary, config, ending.status);
+  if (is_simulated(config.engine)) result.summary.network = name_of(run.cluster.network_model);
   if (run.files) {
     run.files->write_summary(result.summary, HUDDLE_VERSION);
     run.files->close();
@@ -221,6 +282,9 @@ void add_train_command(CLI::App& program, int& status) {
       "  huddle train --workers 4 --data fashion_mnist --model cnn --epochs 2 --save "
       "out/checkpoint --save-every 100\n"
       "  huddle train --resume out/checkpoint\n"
+      "  huddle train --engine sim --cluster clusters/oversubscribed_racks.toml --strategy "
+      "ds_sync\n"
+      "  huddle train --engine sim --workers 1024 --strategy sesgd --timing-only --wire 102.4MB\n"
       "Exit status: 0 done, 1 the run failed, 2 wrong usage (nothing was run), 130 interrupted.");
   const auto config = std::make_shared<TrainConfig>();
   declare_options(*command, *config);

@@ -10,6 +10,8 @@
 #include <limits>
 #include <sstream>
 
+#include "huddle/cli/cluster_file.h"
+#include "huddle/cli/engines.h"
 #include "huddle/core/error.h"
 #include "huddle/core/schedule_options.h"
 #include "huddle/core/text.h"
@@ -195,28 +197,50 @@ void declare_files(CLI::App& command, TrainConfig& config) {
 }
 
 void declare_injection(CLI::App& command, TrainConfig& config) {
-  const char* group = "Injected slowness and faults (seeded, in real time)";
+  const char* group = "The cluster: simulated (--engine sim) or injected in real time (seeded)";
+  CLI::Option* const file =
+      command
+          .add_option("--cluster", config.cluster,
+                      "a cluster file, as clusters/lan.toml (docs/clusters.md); takes the place of "
+                      "the options below but --wire")
+          ->group(group);
+  command
+      .add_option("--wire", config.wire,
+                  "what the model counts for on the network, as 102.4MB; default: what it is")
+      ->group(group);
+  command
+      .add_flag("--timing-only", config.timing_only,
+                "no values: a model of --wire bytes is timed, not trained (sim)")
+      ->group(group);
   command
       .add_option("--racks", config.racks,
                   "racks x workers per rack, as 2x4: which workers are near one another")
-      ->group(group);
-  command.add_option("--compute", config.compute, "extra time per step, as 10ms")->group(group);
+      ->group(group)
+      ->excludes(file);
+  command.add_option("--compute", config.compute, "compute time per step, as 10ms")
+      ->group(group)
+      ->excludes(file);
   command.add_option("--jitter", config.jitter, "relative spread of --compute, as 0.1")
-      ->group(group);
+      ->group(group)
+      ->excludes(file);
   command
       .add_option("--slow", config.slow,
                   "WORKER:FACTOR for --compute, as 3:2.5; may be given several times")
-      ->group(group);
+      ->group(group)
+      ->excludes(file);
   command
       .add_option("--latency", config.latency,
                   "of every link, as 0.5ms; averages then travel as messages")
-      ->group(group);
-  command.add_option("--bandwidth", config.bandwidth, "of every link, as 1Gbps; likewise")
-      ->group(group);
+      ->group(group)
+      ->excludes(file);
+  command.add_option("--bandwidth", config.bandwidth, "of every worker's link, as 1Gbps; likewise")
+      ->group(group)
+      ->excludes(file);
   command
       .add_option("--kill", config.kill,
                   "WORKER@STEP, as 2@50; 2@50+3 dies inside an exchange, after 3 operations")
-      ->group(group);
+      ->group(group)
+      ->excludes(file);
 }
 
 }  // namespace
@@ -270,18 +294,27 @@ std::int64_t adopt_checkpoint(const CLI::App& command, TrainConfig& config) {
   return info.step;
 }
 
-Cluster cluster_of(const TrainConfig& config) {
+namespace {
+
+// What the options describe. In simulation nothing is free: without options it is a plain LAN, as
+// in clusters/lan.toml.
+Cluster cluster_of_options(const TrainConfig& config) {
   Cluster cluster;
   cluster.workers = config.workers;
-  cluster.seed = static_cast<std::uint64_t>(config.seed);
+  if (is_simulated(config.engine)) {
+    cluster.name = "plain LAN";
+    cluster.nic_bytes_per_second = 1.25e9;
+    cluster.latency_in_rack = 1e-4;
+    cluster.compute_per_step = 0.035;
+  }
   cluster.jitter = config.jitter;
   if (!config.racks.empty()) cluster.workers_per_rack = parse_racks(config.racks, config.workers);
   if (!config.compute.empty())
     cluster.compute_per_step = parse_seconds("--compute", config.compute);
-  if (!config.latency.empty()) cluster.in_rack.latency = parse_seconds("--latency", config.latency);
+  if (!config.latency.empty()) cluster.latency_in_rack = parse_seconds("--latency", config.latency);
   if (!config.bandwidth.empty())
-    cluster.in_rack.bytes_per_second = parse_bandwidth("--bandwidth", config.bandwidth);
-  cluster.between_racks = cluster.in_rack;
+    cluster.nic_bytes_per_second = parse_bandwidth("--bandwidth", config.bandwidth);
+  cluster.latency_between_racks = cluster.latency_in_rack;
   for (const std::string& text : config.slow) {
     const std::vector<double> parts =
         numbers_in("--slow", "WORKER:FACTOR, as 3:2.5", text, "#:#", 0);
@@ -291,10 +324,21 @@ Cluster cluster_of(const TrainConfig& config) {
   for (const std::string& text : config.kill) {
     const std::vector<double> parts = numbers_in(
         "--kill", "WORKER@STEP or WORKER@STEP+OPERATIONS, as 2@50 or 2@50+3", text, "#@#+#", 1);
-    cluster.deaths.push_back({WorkerId{whole<int>("--kill", parts[0])},
-                              Step{whole<std::int64_t>("--kill", parts[1])},
-                              parts.size() > 2 ? whole<int>("--kill", parts[2]) : 0});
+    cluster.deaths.push_back(
+        {.worker = WorkerId{whole<int>("--kill", parts[0])},
+         .step = Step{whole<std::int64_t>("--kill", parts[1])},
+         .after_operations = parts.size() > 2 ? whole<int>("--kill", parts[2]) : 0});
   }
+  return cluster;
+}
+
+}  // namespace
+
+Cluster cluster_of(const TrainConfig& config) {
+  Cluster cluster =
+      config.cluster.empty() ? cluster_of_options(config) : read_cluster_file(config.cluster);
+  cluster.seed = static_cast<std::uint64_t>(config.seed);
+  if (!config.wire.empty()) cluster.wire_bytes = parse_bytes("--wire", config.wire);
   cluster.validate();
   return cluster;
 }

@@ -45,6 +45,9 @@ struct TrainConfig {
   std::string save;
   std::int64_t save_every = 0;
   std::string resume;
+  std::string cluster;
+  std::string wire;
+  bool timing_only = false;
   std::string racks;
   std::string compute;
   double jitter = 0;

@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "huddle/core/error.h"
@@ -19,7 +20,9 @@ constexpr std::size_t kPlansKept = 256;
 constexpr std::int64_t kBlockElements = 32 * 1024;
 
 Algorithm algorithm_for(const Averaging& how, const Group& group, const at::Tensor& tensor) {
-  return choose(how.algorithm, group.size(), static_cast<std::int64_t>(tensor.nbytes()));
+  return choose(
+      how.algorithm, group.size(),
+      static_cast<std::int64_t>(static_cast<double>(tensor.nbytes()) * how.payload_scale));
 }
 
 Racks racks_for(const Averaging& how, const Group& group) {
@@ -36,13 +39,18 @@ Averager::Prepared& Averager::prepare(const Group& group, WorkerId self, const a
   if (found != prepared_.end()) return found->second;
   if (prepared_.size() >= kPlansKept) prepared_.clear();
   const Plan plan = make_plan(algorithm_for(how_, group, tensor), group.position_of(self),
-                              racks_for(how_, group));
+                              racks_for(how_, group), how_.overlap);
   const std::int64_t element_bytes =
       static_cast<std::int64_t>(c10::elementSize(sum_type(tensor.scalar_type())));
   const std::int64_t message_elements =
       std::max<std::int64_t>(1, how_.message_bytes / element_bytes);
   return prepared_[key] = {
              plan.segments, compile(plan, tensor.numel(), message_elements, how_.overlap), {}};
+}
+
+Averaging whole_messages_if_virtual(Averaging how, const Endpoint& endpoint) {
+  if (endpoint.is_virtual()) how.message_bytes = std::numeric_limits<std::int64_t>::max() / 2;
+  return how;
 }
 
 Exchange Averager::average(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
@@ -93,7 +101,7 @@ Exchange Averager::in_memory(Endpoint& endpoint, GroupReduce& native, const Grou
     const Racks racks = racks_for(how_, group);
     std::vector<Plan> plans;
     for (int position = 0; position < group.size(); ++position)
-      plans.push_back(make_plan(algorithm_for(how_, group, tensor), position, racks));
+      plans.push_back(make_plan(algorithm_for(how_, group, tensor), position, racks, how_.overlap));
     prepared.orders = trace(plans).orders;
   }
   const std::int64_t elements = tensor.numel();

@@ -31,7 +31,12 @@ struct Averaging {
       4 << 20;  // Larger messages are cut, so that adding overlaps receiving.
   Overlap overlap = Overlap::phases;
   Deadline deadline;
+  double payload_scale = 1;  // Bytes on the wire for each byte, by which `automatic` chooses.
 };
+
+// In virtual time nothing is gained by adding while receiving, so messages are not cut there: each
+// costs its latency once, as in the closed forms of core/cost.h.
+Averaging whole_messages_if_virtual(Averaging how, const Endpoint& endpoint);
 
 // Averages in one lane of one worker, one average at a time; keeps plans and buffers from one to
 // the next.

@@ -13,9 +13,13 @@
 namespace huddle {
 namespace {
 
-// How many messages may be under way with one peer in one direction: enough that one travels while
-// another is added.
-constexpr int kWindow = 4;
+// How much may be under way with one peer in one direction: enough that one message travels while
+// another is added, and that small ones do not wait for each other's latency.
+constexpr int kWindowMessages = 4;
+constexpr std::int64_t kWindowElements = 4 << 20;
+
+// Messages are not cut smaller than this for the sake of overlap: each costs something by itself.
+constexpr std::int64_t kSmallestPiece = 16 << 10;
 
 using Verb = Action::Verb;
 
@@ -53,10 +57,14 @@ void link(std::vector<Message>& messages, int earlier, int later) {
 
 // Every message of a phase waits for all messages of the phase before it.
 void separate_phases(std::vector<Message>& messages, const std::vector<int>& phase_of) {
-  for (std::size_t later = 0; later < messages.size(); ++later)
-    for (std::size_t earlier = 0; earlier < later; ++earlier)
-      if (phase_of[earlier] < phase_of[later])
-        link(messages, static_cast<int>(earlier), static_cast<int>(later));
+  std::map<int, std::vector<int>> by_phase;
+  for (std::size_t i = 0; i < messages.size(); ++i)
+    by_phase[phase_of[i]].push_back(static_cast<int>(i));
+  for (auto later = by_phase.begin(); later != by_phase.end(); ++later) {
+    if (later == by_phase.begin()) continue;
+    for (const int earlier : std::prev(later)->second)
+      for (const int message : later->second) link(messages, earlier, message);
+  }
 }
 
 class Execution {
@@ -81,6 +89,7 @@ class Execution {
 
   Exchange run(Deadline deadline) {
     exchange_.begin = endpoint_.now();
+    exchange_.first_bytes = -1;
     Pending losses = endpoint_.watch(group_);
     for (std::size_t left = states_.size(); left > 0; left -= std::exchange(ended_, 0)) {
       for (auto& [key, queue] : queues_) start_next(queue);
@@ -93,12 +102,15 @@ class Execution {
       if (index == 0) losses.wait(deadline);  // Throws.
       UnderWay arrived = std::move(under_way_[index - 1]);
       under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(index - 1));
+      const Time first_bytes = arrived.pending.first_bytes();
       arrived.pending.wait(deadline);
       --arrived.queue->under_way;
-      arrive(arrived.message);
+      arrived.queue->elements_under_way -=
+          size_of(program_.messages[static_cast<std::size_t>(arrived.message)]);
+      arrive(arrived.message, first_bytes);
     }
     exchange_.end = endpoint_.now();
-    if (exchange_.first_bytes == 0) exchange_.first_bytes = exchange_.end;
+    if (exchange_.first_bytes < 0) exchange_.first_bytes = exchange_.end;
     return exchange_;
   }
 
@@ -113,6 +125,7 @@ class Execution {
     std::vector<int> messages;
     std::size_t next = 0;
     int under_way = 0;
+    std::int64_t elements_under_way = 0;
   };
 
   struct State {
@@ -128,9 +141,12 @@ class Execution {
   };
 
   void start_next(Queue& queue) {
-    while (queue.next < queue.messages.size() && queue.under_way < kWindow) {
+    while (queue.next < queue.messages.size()) {
       const int index = queue.messages[queue.next];
       const Message& message = program_.messages[static_cast<std::size_t>(index)];
+      if (queue.under_way >= kWindowMessages &&
+          queue.elements_under_way + size_of(message) > kWindowElements)
+        return;
       State& state = states_[static_cast<std::size_t>(index)];
       // What is only to be added may arrive early; what is sent or overwritten must be left alone
       // by everybody else.
@@ -138,8 +154,11 @@ class Execution {
       under_way_.push_back({index, &queue, start(message, state)});
       ++queue.next;
       ++queue.under_way;
+      queue.elements_under_way += size_of(message);
     }
   }
+
+  static std::int64_t size_of(const Message& message) { return message.end - message.begin; }
 
   Pending start(const Message& message, State& state) {
     const WorkerId peer = group_[message.peer];
@@ -161,11 +180,11 @@ class Execution {
     return endpoint_.receive(peer, tag_, scratch_of(message, state));
   }
 
-  void arrive(int index) {
+  void arrive(int index, Time first_bytes) {
     State& state = states_[static_cast<std::size_t>(index)];
-    if (exchange_.first_bytes == 0 &&
+    if (exchange_.first_bytes < 0 &&
         program_.messages[static_cast<std::size_t>(index)].verb != Verb::send)
-      exchange_.first_bytes = endpoint_.now();
+      exchange_.first_bytes = std::max(exchange_.begin, first_bytes);
     state.arrived = true;
     if (state.waits_for == 0) end(index);
   }
@@ -190,12 +209,15 @@ class Execution {
     }
   }
 
+  // Elements begin..end-1; the tensor itself where that is all of it, which costs nothing.
+  static at::Tensor part(const at::Tensor& tensor, std::int64_t begin, std::int64_t end) {
+    return begin == 0 && end == tensor.numel() ? tensor : tensor.narrow(0, begin, end - begin);
+  }
   at::Tensor stretch_of(const Message& message) const {
-    return values_.narrow(0, message.begin, message.end - message.begin);
+    return part(values_, message.begin, message.end);
   }
   at::Tensor scratch_of(const Message& message, const State& state) const {
-    return scratch_[static_cast<std::size_t>(state.scratch)].narrow(0, 0,
-                                                                    message.end - message.begin);
+    return part(scratch_[static_cast<std::size_t>(state.scratch)], 0, message.end - message.begin);
   }
 
   Endpoint& endpoint_;
@@ -221,8 +243,9 @@ Program compile(const Plan& plan, std::int64_t elements, std::int64_t message_el
   for (const Action& action : plan.actions) {
     const std::int64_t begin = elements * action.first / plan.segments;
     const std::int64_t size = elements * action.last / plan.segments - begin;
+    const std::int64_t wanted = std::clamp<std::int64_t>(size / kSmallestPiece, 1, plan.pieces);
     const std::int64_t pieces =
-        std::max<std::int64_t>(plan.pieces, (size + message_elements - 1) / message_elements);
+        std::max<std::int64_t>(wanted, (size + message_elements - 1) / message_elements);
     for (std::int64_t piece = 0; piece < pieces; ++piece) {
       const Message message{action.verb,
                             action.peer,

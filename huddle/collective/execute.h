@@ -17,9 +17,6 @@
 
 namespace huddle {
 
-// Whether the phases of a plan may overlap. `none` is for measuring what overlap is worth.
-enum class Overlap { phases, none };
-
 struct Message {
   Action::Verb verb = Action::Verb::send;
   int peer = 0;

@@ -50,7 +50,7 @@ Racks racks_of(const Group& group, const Cluster& cluster) {
   return racks;
 }
 
-Plan make_plan(Algorithm algorithm, int position, const Racks& racks) {
+Plan make_plan(Algorithm algorithm, int position, const Racks& racks, Overlap overlap) {
   int members = 0;
   for (const auto& rack : racks) members += static_cast<int>(rack.size());
   if (members == 1) return {};
@@ -59,7 +59,7 @@ Plan make_plan(Algorithm algorithm, int position, const Racks& racks) {
     case Algorithm::ring: return ring_plan(position, members);
     case Algorithm::halving_doubling: return halving_doubling_plan(position, members);
     case Algorithm::leader: return leader_plan(position, racks);
-    case Algorithm::sharded: return sharded_plan(position, racks);
+    case Algorithm::sharded: return sharded_plan(position, racks, overlap);
     case Algorithm::direct: return direct_plan(position, members);
     case Algorithm::automatic: break;
   }

@@ -62,14 +62,19 @@ struct Action {
 // one direction.
 struct Plan {
   int segments = 1;
-  int pieces =
-      1;  // Into how many messages each action wants to be cut at least, for its phases to overlap.
+  int pieces = 1;  // Into how many messages each action wants to be cut, if it is large, to travel
+                   // on sooner.
   std::vector<Action> actions;
 };
 
-// The plan of the member at `position`. Throws UsageError where the algorithm does not fit the
-// group (`pair` with other than two members, `sharded` with racks of unequal size). REQUIRES: not
-// `automatic`; racks cover the members; position is one.
-Plan make_plan(Algorithm algorithm, int position, const Racks& racks);
+// Whether the phases of a plan may overlap. `none` is for measuring what overlap is worth.
+enum class Overlap { phases, none };
+
+// The plan of the member at `position`, cut as finely as its phases need to overlap. Throws
+// UsageError where the algorithm does not fit the group (`pair` with other than two members,
+// `sharded` with racks of unequal size). REQUIRES: not `automatic`; racks cover the members;
+// position is one.
+Plan make_plan(Algorithm algorithm, int position, const Racks& racks,
+               Overlap overlap = Overlap::phases);
 
 }  // namespace huddle

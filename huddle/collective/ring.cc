@@ -24,8 +24,8 @@ Plan ring_plan(int position, int members) {
   Plan plan{.segments = members, .pieces = 1, .actions = {}};
   Ring ring{.members = std::vector<int>(static_cast<std::size_t>(members)), .index = position};
   std::iota(ring.members.begin(), ring.members.end(), 0);
-  for (int step = 0; step < members - 1; ++step) ring.reduce_scatter(step, 0, plan);
-  for (int step = 0; step < members - 1; ++step) ring.all_gather(step, 0, plan);
+  for (int step = 0; step < members - 1; ++step) ring.reduce_scatter(step, step, plan);
+  for (int step = 0; step < members - 1; ++step) ring.all_gather(step, members - 1 + step, plan);
   return plan;
 }
 

@@ -14,6 +14,6 @@
 namespace huddle {
 
 // Throws UsageError unless all racks are of one size.
-Plan sharded_plan(int position, const Racks& racks);
+Plan sharded_plan(int position, const Racks& racks, Overlap overlap);
 
 }  // namespace huddle

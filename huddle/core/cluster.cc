@@ -1,7 +1,11 @@
 #include "huddle/core/cluster.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <utility>
 
+#include "huddle/core/cluster_problems.h"
 #include "huddle/core/error.h"
 #include "huddle/core/random.h"
 #include "huddle/core/text.h"
@@ -9,82 +13,114 @@
 namespace huddle {
 namespace {
 
+// Everything random draws from a stream of its own; 5 belongs to the variations of links in
+// network.cc.
 constexpr std::uint64_t kJitterStream = 1;
+constexpr std::uint64_t kWanderStream = 2;
+constexpr std::uint64_t kRandomSlowdownStream = 3;
+constexpr std::uint64_t kPauseStream = 4;
 
-void validate_link(const Link& link, const std::string& name) {
-  if (!(link.latency >= 0 && std::isfinite(link.latency)))
-    throw UsageError(concat("the latency of ", name, " is ", link.latency,
-                            " s; it must be finite and not negative."));
-  if (!(link.bytes_per_second > 0))
-    throw UsageError(concat("the bandwidth of ", name, " is ", link.bytes_per_second,
-                            " bytes/s; it must be positive."));
+// A normal jitter may come near or below zero, which no computation does.
+constexpr double kLeastJitter = 0.05;
+
+std::uint64_t word(WorkerId worker) { return static_cast<std::uint64_t>(worker.value); }
+std::uint64_t word(Step step) { return static_cast<std::uint64_t>(step.value); }
+
+double slowdown_factor(const Cluster& cluster, WorkerId worker, Step step) {
+  double factor = 1;
+  for (const Slowdown& slowdown : cluster.slowdowns)
+    if (slowdown.worker == worker && slowdown.first <= step && step <= slowdown.last)
+      factor *= slowdown.factor;
+  return factor;
+}
+
+// Whether `worker` is among those that the random slowdown hits at `step`. Everybody draws the
+// same distinct workers, by Floyd's method: the candidates grow by one at each draw, and a draw
+// that was drawn before stands for the newest candidate.
+bool is_drawn(const Cluster& cluster, WorkerId worker, Step step) {
+  const int count = cluster.random_slowdown.workers;
+  Random random(cluster.seed, {kRandomSlowdownStream, word(step)});
+  std::vector<bool> drawn(static_cast<std::size_t>(cluster.workers));
+  for (int newest = cluster.workers - count; newest < cluster.workers; ++newest) {
+    std::size_t next = random.below(static_cast<std::uint64_t>(newest) + 1);
+    if (drawn[next]) next = static_cast<std::size_t>(newest);
+    if (next == static_cast<std::size_t>(worker.value)) return true;
+    drawn[next] = true;
+  }
+  return false;
+}
+
+double jitter_factor(const Cluster& cluster, WorkerId worker, Step step) {
+  double drawn = Random(cluster.seed, {kJitterStream, word(worker), word(step)}).normal();
+  if (cluster.jitter_kind == Cluster::Jitter::half_normal) drawn = std::abs(drawn);
+  return std::max(kLeastJitter, 1 + cluster.jitter * drawn);
+}
+
+double wander_factor(const Cluster& cluster, WorkerId worker, Step step) {
+  const double phase = Random(cluster.seed, {kWanderStream, word(worker)}).uniform();
+  const double turns = static_cast<double>(step.value) / cluster.wander.period_steps + phase;
+  return 1 + cluster.wander.amplitude * std::sin(2 * std::numbers::pi * turns);
+}
+
+Seconds rest_in_step(const Cluster& cluster, WorkerId worker, Step step) {
+  Seconds rest = 0;
+  for (std::size_t i = 0; i < cluster.pauses.size(); ++i) {
+    const Pause& pause = cluster.pauses[i];
+    if (pause.worker && *pause.worker != worker) continue;
+    Random random(cluster.seed, {kPauseStream, i, word(worker), word(step)});
+    if (random.uniform() < pause.probability) rest += pause.seconds;
+  }
+  return rest;
 }
 
 }  // namespace
 
-const Link& Cluster::link(WorkerId from, WorkerId to) const {
-  const auto found = links.find({from, to});
-  if (found != links.end()) return found->second;
-  return rack_of(from) == rack_of(to) ? in_rack : between_racks;
-}
-
-bool Cluster::has_free_links() const {
-  for (const auto& [ends, link] : links)
-    if (!link.is_free()) return false;
-  return in_rack.is_free() && (racks() == 1 || between_racks.is_free());
+std::string to_string(Place place) {
+  return concat(place.kind == Place::Kind::worker ? "worker " : "rack ", place.index);
 }
 
 Seconds Cluster::compute_time(WorkerId worker, Step step, Seconds work) const {
-  double factor = 1;
-  for (const Slowdown& slowdown : slowdowns)
-    if (slowdown.worker == worker && slowdown.first <= step && step <= slowdown.last)
-      factor *= slowdown.factor;
-  if (jitter > 0) {
-    Random random(seed, {kJitterStream, static_cast<std::uint64_t>(worker.value),
-                         static_cast<std::uint64_t>(step.value)});
-    factor *= 1 + jitter * std::abs(random.normal());
-  }
+  double factor = slowdown_factor(*this, worker, step);
+  if (random_slowdown.workers > 0 && is_drawn(*this, worker, step))
+    factor *= random_slowdown.factor;
+  if (jitter > 0) factor *= jitter_factor(*this, worker, step);
+  if (wander.amplitude > 0) factor *= wander_factor(*this, worker, step);
+  if (!pauses.empty()) factor += rest_in_step(*this, worker, step) / compute_per_step;
   return work * factor;
 }
 
+Seconds Cluster::with_halts(WorkerId worker, Time now, Seconds work) const {
+  if (halts.empty()) return work;
+  std::vector<std::pair<Time, Time>> stops;  // From when until when, in order.
+  for (const Halt& halt : halts)
+    if (halt.worker == worker) stops.emplace_back(halt.from, halt.from + halt.seconds);
+  std::sort(stops.begin(), stops.end());
+
+  Seconds left = work;
+  Seconds halted = 0;
+  for (const auto& [from, until] : stops) {
+    if (until <= now) continue;
+    if (from > now) {
+      if (from - now >= left) break;
+      left -= from - now;
+      now = from;
+    }
+    halted += until - now;
+    now = until;
+  }
+  return work + halted;
+}
+
+std::vector<std::string> Cluster::problems() const {
+  std::vector<std::string> sentences;
+  for (ClusterProblem& problem : find_problems(*this))
+    sentences.push_back(std::move(problem.sentence));
+  return sentences;
+}
+
 void Cluster::validate() const {
-  const auto check_worker = [this](WorkerId worker, const char* what) {
-    if (worker.value < 0 || worker.value >= workers)
-      throw UsageError(concat(what, " names worker ", worker.value, ", but the workers are 0 to ",
-                              workers - 1, "."));
-  };
-  if (workers < 1)
-    throw UsageError(concat("the number of workers is ", workers, "; it must be at least 1."));
-  if (workers_per_rack < 0 || (workers_per_rack > 0 && workers % workers_per_rack != 0))
-    throw UsageError(concat(workers, " workers do not fill racks of ", workers_per_rack, "."));
-  validate_link(in_rack, "the links inside a rack");
-  validate_link(between_racks, "the links between racks");
-  for (const auto& [ends, link] : links) {
-    check_worker(ends.first, "a link");
-    check_worker(ends.second, "a link");
-    validate_link(link, concat("the link from ", ends.first.value, " to ", ends.second.value));
-  }
-  if (!(compute_per_step >= 0 && std::isfinite(compute_per_step)))
-    throw UsageError(concat("the compute time per step is ", compute_per_step,
-                            " s; it must be finite and not negative."));
-  if (!(jitter >= 0 && std::isfinite(jitter)))
-    throw UsageError(concat("the jitter is ", jitter, "; it must be finite and not negative."));
-  for (const Slowdown& slowdown : slowdowns) {
-    check_worker(slowdown.worker, "a slowdown");
-    if (slowdown.first > slowdown.last)
-      throw UsageError(
-          concat("the slowdown of worker ", slowdown.worker.value, " ends before it begins."));
-    if (!(slowdown.factor > 0 && std::isfinite(slowdown.factor)))
-      throw UsageError(concat("the slowdown of worker ", slowdown.worker.value, " is ",
-                              slowdown.factor, "; it must be positive."));
-  }
-  for (const Death& death : deaths) {
-    check_worker(death.worker, "a death");
-    if (death.step.value < 0 || death.after_operations < 0)
-      throw UsageError(concat("the death of worker ", death.worker.value, " is at step ",
-                              death.step.value, " after ", death.after_operations,
-                              " operations; neither may be negative."));
-  }
+  const std::vector<std::string> sentences = problems();
+  if (!sentences.empty()) throw UsageError(joined(sentences, "\n"));
 }
 
 }  // namespace huddle

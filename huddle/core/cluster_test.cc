@@ -2,46 +2,24 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
-#include <functional>
-#include <limits>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "huddle/core/error.h"
 
 namespace huddle {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr Link kSlow = {.latency = 0.005, .bytes_per_second = 1e9};
-constexpr Link kSlower = {.latency = 0.1, .bytes_per_second = 1e6};
-
 Cluster racks_of_three() {
   Cluster cluster;
   cluster.workers = 6;
   cluster.workers_per_rack = 3;
-  cluster.in_rack = kSlow;
-  cluster.between_racks = kSlower;
+  cluster.compute_per_step = 0.5;
   return cluster;
-}
-
-// The message with which a cluster of two racks is refused after `change`, or "" when it is
-// accepted.
-std::string refusal(const std::function<void(Cluster&)>& change) {
-  Cluster cluster = racks_of_three();
-  change(cluster);
-  try {
-    cluster.validate();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-void expect_refusal(const std::string& part, const std::function<void(Cluster&)>& change) {
-  const std::string message = refusal(change);
-  EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
 }
 
 TEST(Link, IsFreeOnlyWithoutLatencyAndWithoutABound) {
@@ -50,15 +28,20 @@ TEST(Link, IsFreeOnlyWithoutLatencyAndWithoutABound) {
   EXPECT_FALSE((Link{.latency = 0, .bytes_per_second = 1e30}).is_free());
 }
 
-TEST(Cluster, IsOneFreeRackByDefault) {
+TEST(Place, HasAName) {
+  EXPECT_EQ(to_string(Place{Place::Kind::worker, 3}), "worker 3");
+  EXPECT_EQ(to_string(Place{Place::Kind::rack, 0}), "rack 0");
+}
+
+TEST(Cluster, IsOneRackByDefault) {
   Cluster cluster;
   EXPECT_NO_THROW(cluster.validate());
-  EXPECT_TRUE(cluster.has_free_links());
   EXPECT_EQ(cluster.racks(), 1);
   cluster.workers = 100;
   EXPECT_EQ(cluster.racks(), 1);
   EXPECT_EQ(cluster.rack_of({99}), 0);
   EXPECT_EQ(cluster.compute_time({99}, {5}, 2.5), 2.5);
+  EXPECT_EQ(cluster.with_halts({99}, 5, 2.5), 2.5);
 }
 
 TEST(Cluster, FillsRacksInOrder) {
@@ -68,39 +51,6 @@ TEST(Cluster, FillsRacksInOrder) {
   EXPECT_EQ(cluster.rack_of({2}), 0);
   EXPECT_EQ(cluster.rack_of({3}), 1);
   EXPECT_EQ(cluster.rack_of({5}), 1);
-}
-
-TEST(Cluster, ChoosesTheLinkByRack) {
-  const Cluster cluster = racks_of_three();
-  EXPECT_EQ(cluster.link({0}, {2}).latency, kSlow.latency);
-  EXPECT_EQ(cluster.link({4}, {5}).latency, kSlow.latency);
-  EXPECT_EQ(cluster.link({2}, {3}).latency, kSlower.latency);
-  EXPECT_EQ(cluster.link({3}, {2}).bytes_per_second, kSlower.bytes_per_second);
-}
-
-TEST(Cluster, PrefersAnOverrideInItsDirectionOnly) {
-  Cluster cluster = racks_of_three();
-  cluster.links[{WorkerId{0}, WorkerId{1}}] = {.latency = 7, .bytes_per_second = 1};
-  EXPECT_EQ(cluster.link({0}, {1}).latency, 7);
-  EXPECT_EQ(cluster.link({1}, {0}).latency, kSlow.latency);
-}
-
-TEST(Cluster, HasFreeLinksOnlyIfNoneThatIsUsedCostsAnything) {
-  Cluster cluster;
-  cluster.workers = 4;
-  cluster.between_racks = kSlower;
-  EXPECT_TRUE(cluster.has_free_links());  // There is only one rack.
-  cluster.workers_per_rack = 2;
-  EXPECT_FALSE(cluster.has_free_links());
-  cluster.between_racks = {};
-  EXPECT_TRUE(cluster.has_free_links());
-  cluster.links[{WorkerId{0}, WorkerId{1}}] = {};
-  EXPECT_TRUE(cluster.has_free_links());
-  cluster.links[{WorkerId{1}, WorkerId{0}}] = kSlow;
-  EXPECT_FALSE(cluster.has_free_links());
-  cluster.links.clear();
-  cluster.in_rack = kSlow;
-  EXPECT_FALSE(cluster.has_free_links());
 }
 
 TEST(Cluster, SlowsDownFromFirstToLastStepInclusive) {
@@ -121,7 +71,44 @@ TEST(Cluster, SlowsDownForeverByDefaultAndMultipliesOverlaps) {
   EXPECT_EQ(cluster.compute_time({1}, {1'000'000'000'000}, 1), 6);
 }
 
-TEST(Cluster, JittersEquallyWithEqualSeedsAndOnlyUpwards) {
+// Which of the workers take longer at a step.
+std::set<int> slow_ones(const Cluster& cluster, Step step) {
+  std::set<int> slow;
+  for (int worker = 0; worker < cluster.workers; ++worker) {
+    const Seconds time = cluster.compute_time({worker}, step, 1);
+    if (time == cluster.random_slowdown.factor)
+      slow.insert(worker);
+    else
+      EXPECT_EQ(time, 1);
+  }
+  return slow;
+}
+
+TEST(Cluster, SlowsDownExactlyAsManyWorkersAsAskedAtEveryStep) {
+  for (const int count : {0, 1, 2, 5, 6}) {
+    Cluster cluster = racks_of_three();
+    cluster.random_slowdown = {.workers = count, .factor = 4};
+    for (int step = 0; step < 100; ++step)
+      EXPECT_EQ(slow_ones(cluster, {step}).size(), static_cast<std::size_t>(count));
+  }
+}
+
+TEST(Cluster, DrawsTheSlowWorkersAnewAndEvenly) {
+  Cluster cluster = racks_of_three();
+  cluster.random_slowdown = {.workers = 2, .factor = 4};
+  std::vector<int> hits(6);
+  std::set<std::set<int>> pairs;
+  constexpr int kSteps = 6'000;
+  for (int step = 0; step < kSteps; ++step) {
+    const std::set<int> slow = slow_ones(cluster, {step});
+    for (const int worker : slow) ++hits[static_cast<std::size_t>(worker)];
+    pairs.insert(slow);
+  }
+  EXPECT_EQ(pairs.size(), 15u);
+  for (const int count : hits) EXPECT_NEAR(count, kSteps / 3, 150);  // 4 standard deviations.
+}
+
+TEST(Cluster, JittersEquallyWithEqualSeeds) {
   Cluster a = racks_of_three();
   a.jitter = 0.2;
   a.seed = 1;
@@ -133,7 +120,6 @@ TEST(Cluster, JittersEquallyWithEqualSeedsAndOnlyUpwards) {
     for (int step = 0; step < 50; ++step) {
       const Seconds time = a.compute_time({worker}, {step}, 1);
       EXPECT_EQ(time, b.compute_time({worker}, {step}, 1));
-      EXPECT_GE(time, 1);
       differs_by_seed |= time != other.compute_time({worker}, {step}, 1);
     }
   EXPECT_TRUE(differs_by_seed);
@@ -141,86 +127,199 @@ TEST(Cluster, JittersEquallyWithEqualSeedsAndOnlyUpwards) {
   EXPECT_NE(a.compute_time({0}, {0}, 1), a.compute_time({0}, {1}, 1));
 }
 
-TEST(Cluster, JittersHalfNormallyInProportionToTheWork) {
+struct Moments {
+  double mean = 0;
+  double deviation = 0;
+  double least = kForever;
+};
+
+Moments of_compute_time(const Cluster& cluster) {
+  constexpr int kSteps = 50'000;
+  double sum = 0;
+  double squares = 0;
+  Moments moments;
+  for (int step = 0; step < kSteps; ++step) {
+    const Seconds time = cluster.compute_time({0}, {step}, 1);
+    sum += time;
+    squares += time * time;
+    moments.least = std::min(moments.least, time);
+  }
+  moments.mean = sum / kSteps;
+  moments.deviation = std::sqrt(squares / kSteps - moments.mean * moments.mean);
+  return moments;
+}
+
+TEST(Cluster, JittersNormallyAroundTheComputeTime) {
+  Cluster cluster;
+  cluster.jitter = 0.1;
+  const Moments moments = of_compute_time(cluster);
+  EXPECT_NEAR(moments.mean, 1, 0.003);
+  EXPECT_NEAR(moments.deviation, 0.1, 0.003);
+  EXPECT_LT(moments.least, 0.75);
+}
+
+TEST(Cluster, JittersOnlyUpwardsWhenHalfNormal) {
   Cluster cluster;
   cluster.jitter = 0.5;
+  cluster.jitter_kind = Cluster::Jitter::half_normal;
+  const Moments moments = of_compute_time(cluster);
+  // The mean of a half-normal number is its scale times sqrt(2 / pi).
+  EXPECT_NEAR(moments.mean, 1 + 0.5 * 0.79788, 0.01);
+  EXPECT_GE(moments.least, 1);
+}
+
+TEST(Cluster, NeverJittersDownToNothing) {
+  Cluster cluster;
+  cluster.jitter = 3;
+  EXPECT_EQ(of_compute_time(cluster).least, 0.05);
+}
+
+TEST(Cluster, WandersByItsAmplitudeInItsPeriodFromAStartOfEachWorker) {
+  Cluster cluster = racks_of_three();
+  cluster.wander = {.amplitude = 0.25, .period_steps = 40};
+  double least = kForever;
+  double most = 0;
   double sum = 0;
-  constexpr int kSteps = 50'000;
+  for (int step = 0; step < 40; ++step) {
+    const Seconds time = cluster.compute_time({2}, {step}, 1);
+    EXPECT_NEAR(time, cluster.compute_time({2}, {step + 40}, 1), 1e-12);
+    EXPECT_NEAR(time - 1, 1 - cluster.compute_time({2}, {step + 20}, 1), 1e-12);
+    least = std::min(least, time);
+    most = std::max(most, time);
+    sum += time;
+  }
+  EXPECT_NEAR(least, 0.75, 0.001);
+  EXPECT_NEAR(most, 1.25, 0.001);
+  EXPECT_NEAR(sum / 40, 1, 1e-12);
+  EXPECT_NE(cluster.compute_time({2}, {0}, 1), cluster.compute_time({3}, {0}, 1));
+}
+
+TEST(Cluster, PausesAsOftenAsItsProbabilitySays) {
+  Cluster cluster = racks_of_three();
+  cluster.pauses = {{.probability = 0.1, .seconds = 3}};
+  int pauses = 0;
+  constexpr int kSteps = 20'000;
   for (int step = 0; step < kSteps; ++step) {
+    const Seconds time = cluster.compute_time({4}, {step}, cluster.compute_per_step);
+    if (time > 1)
+      EXPECT_DOUBLE_EQ(time, 3.5);
+    else
+      EXPECT_EQ(time, 0.5);
+    pauses += time > 1;
+  }
+  EXPECT_NEAR(pauses, kSteps / 10, 170);  // 4 standard deviations.
+}
+
+TEST(Cluster, PausesOnceInAStepHoweverItIsCut) {
+  Cluster cluster = racks_of_three();
+  cluster.pauses = {{.probability = 1, .seconds = 3}};
+  cluster.slowdowns = {{.worker = {1}, .factor = 2, .first = {}}};
+  Seconds sum = 0;
+  for (const double part : {0.5, 0.125, 0.375})
+    sum += cluster.compute_time({1}, {7}, part * cluster.compute_per_step);
+  EXPECT_DOUBLE_EQ(sum, 2 * 0.5 + 3);  // A slow worker does not rest for longer.
+}
+
+TEST(Cluster, PausesOneWorkerAloneAndAddsUpSeveralPauses) {
+  Cluster cluster = racks_of_three();
+  cluster.pauses = {{.probability = 1, .seconds = 3, .worker = WorkerId{1}},
+                    {.probability = 1, .seconds = 4}};
+  EXPECT_DOUBLE_EQ(cluster.compute_time({0}, {0}, 0.5), 4.5);
+  EXPECT_DOUBLE_EQ(cluster.compute_time({1}, {0}, 0.5), 7.5);
+}
+
+TEST(Cluster, DrawsPausesOfWorkersAndOfRulesIndependently) {
+  Cluster cluster = racks_of_three();
+  cluster.pauses = {{.probability = 0.5, .seconds = 1}, {.probability = 0.5, .seconds = 2}};
+  std::set<long> sums;
+  bool workers_differ = false;
+  for (int step = 0; step < 100; ++step) {
+    const Seconds rest = cluster.compute_time({0}, {step}, 0.5) - 0.5;
+    sums.insert(std::lround(rest));
+    workers_differ |= rest != cluster.compute_time({1}, {step}, 0.5) - 0.5;
+  }
+  EXPECT_EQ(sums, (std::set<long>{0, 1, 2, 3}));
+  EXPECT_TRUE(workers_differ);
+}
+
+TEST(Cluster, IsLinearInTheWork) {
+  Cluster cluster = racks_of_three();
+  cluster.jitter = 0.3;
+  cluster.wander = {.amplitude = 0.5, .period_steps = 10};
+  cluster.random_slowdown = {.workers = 3, .factor = 2};
+  cluster.pauses = {{.probability = 0.5, .seconds = 1}};
+  for (int step = 0; step < 50; ++step) {
     const Seconds one = cluster.compute_time({0}, {step}, 1);
     EXPECT_DOUBLE_EQ(cluster.compute_time({0}, {step}, 4), 4 * one);
-    sum += one - 1;
+    EXPECT_EQ(cluster.compute_time({0}, {step}, 0), 0);
   }
-  // The mean of a half-normal number is its scale times sqrt(2 / pi).
-  EXPECT_NEAR(sum / kSteps, 0.5 * 0.79788, 0.01);
 }
 
-TEST(Cluster, TakesNoTimeForNoWork) {
+TEST(Cluster, ComputesFastEnoughForAThousandWorkers) {
   Cluster cluster;
-  cluster.jitter = 1;
-  cluster.slowdowns = {{.worker = {0}, .factor = 9, .first = {}}};
-  EXPECT_EQ(cluster.compute_time({0}, {0}, 0), 0);
+  cluster.workers = 1024;
+  cluster.compute_per_step = 1;
+  cluster.jitter = 0.1;
+  cluster.random_slowdown = {.workers = 1, .factor = 2};
+  cluster.pauses = {{.probability = 0.1, .seconds = 1}};
+  const auto begin = std::chrono::steady_clock::now();
+  Seconds sum = 0;
+  for (int step = 0; step < 100; ++step)
+    for (int worker = 0; worker < 1024; ++worker) sum += cluster.compute_time({worker}, {step}, 1);
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+  EXPECT_GT(sum, 100 * 1024 * 0.9);
+  EXPECT_LT(passed.count(), 2);  // Takes some 0.02 s; far more means a cost that grows.
 }
 
-TEST(ClusterValidate, AcceptsAClusterThatCanBe) {
-  EXPECT_EQ(refusal([](Cluster& cluster) {
-              cluster.links[{WorkerId{0}, WorkerId{5}}] = kSlow;
-              cluster.compute_per_step = 0.1;
-              cluster.jitter = 0.1;
-              cluster.slowdowns = {{.worker = {5}, .factor = 0.5, .first = {}}};
-              cluster.deaths = {{.worker = {5}, .step = {3}, .after_operations = 2}};
-            }),
-            "");
+TEST(ClusterHalts, StopTheWorkThatTheyInterrupt) {
+  Cluster cluster = racks_of_three();
+  cluster.halts = {{.worker = {1}, .from = 10, .seconds = 5}};
+  EXPECT_EQ(cluster.with_halts({1}, 0, 3), 3);
+  EXPECT_EQ(cluster.with_halts({1}, 8, 3), 8);
+  EXPECT_EQ(cluster.with_halts({1}, 15, 3), 3);
+  EXPECT_EQ(cluster.with_halts({0}, 8, 3), 3);
 }
 
-TEST(ClusterValidate, RefusesNumbersOfWorkersThatCannotBe) {
-  expect_refusal("workers is 0", [](Cluster& cluster) { cluster.workers = 0; });
-  expect_refusal("workers is -2", [](Cluster& cluster) { cluster.workers = -2; });
-  expect_refusal("6 workers do not fill racks of 4",
-                 [](Cluster& cluster) { cluster.workers_per_rack = 4; });
-  expect_refusal("racks of 12", [](Cluster& cluster) { cluster.workers_per_rack = 12; });
-  expect_refusal("racks of -1", [](Cluster& cluster) { cluster.workers_per_rack = -1; });
+TEST(ClusterHalts, HoldBackWorkThatWouldBeginInThem) {
+  Cluster cluster = racks_of_three();
+  cluster.halts = {{.worker = {1}, .from = 10, .seconds = 5}};
+  EXPECT_EQ(cluster.with_halts({1}, 10, 3), 8);
+  EXPECT_EQ(cluster.with_halts({1}, 14, 3), 4);
+  EXPECT_EQ(cluster.with_halts({1}, 12, 0), 3);
+  EXPECT_EQ(cluster.with_halts({1}, 15, 0), 0);
 }
 
-TEST(ClusterValidate, RefusesLinksThatCannotBe) {
-  expect_refusal("inside a rack is -1", [](Cluster& cluster) { cluster.in_rack.latency = -1; });
-  expect_refusal("latency of the links between racks",
-                 [](Cluster& cluster) { cluster.between_racks.latency = kNan; });
-  expect_refusal("inside a rack is 0 bytes/s",
-                 [](Cluster& cluster) { cluster.in_rack.bytes_per_second = 0; });
-  expect_refusal("bandwidth of the links between racks",
-                 [](Cluster& cluster) { cluster.between_racks.bytes_per_second = kNan; });
-  expect_refusal("the link from 0 to 5", [](Cluster& cluster) {
-    cluster.links[{WorkerId{0}, WorkerId{5}}].latency = -1;
-  });
-  EXPECT_EQ(refusal([](Cluster& cluster) { cluster.in_rack.bytes_per_second = kInfinity; }), "");
+TEST(ClusterHalts, DoNotTouchWorkThatEndsAsTheyBegin) {
+  Cluster cluster = racks_of_three();
+  cluster.halts = {{.worker = {1}, .from = 10, .seconds = 5}};
+  EXPECT_EQ(cluster.with_halts({1}, 8, 2), 2);
 }
 
-TEST(ClusterValidate, RefusesWorkersThatDoNotExist) {
-  expect_refusal("a link names worker 6, but the workers are 0 to 5", [](Cluster& cluster) {
-    cluster.links[{WorkerId{0}, WorkerId{6}}] = {};
-  });
-  expect_refusal("a link names worker -1", [](Cluster& cluster) {
-    cluster.links[{WorkerId{-1}, WorkerId{0}}] = {};
-  });
-  expect_refusal("a slowdown names worker 6", [](Cluster& cluster) {
-    cluster.slowdowns = {{.worker = {6}, .factor = 1, .first = {}}};
-  });
-  expect_refusal("a death names worker 6",
-                 [](Cluster& cluster) { cluster.deaths = {{.worker = {6}, .step = {}}}; });
+TEST(ClusterHalts, AddUpInWhateverOrderTheyAreGivenAndCountOverlapsOnce) {
+  Cluster cluster = racks_of_three();
+  cluster.halts = {{.worker = {1}, .from = 20, .seconds = 5},
+                   {.worker = {1}, .from = 10, .seconds = 6},
+                   {.worker = {1}, .from = 12, .seconds = 2},
+                   {.worker = {1}, .from = 14, .seconds = 3},
+                   {.worker = {0}, .from = 0, .seconds = 1000}};
+  // Works 9..10, 17..20 and 25..26; stands still for 7 and 5 seconds.
+  EXPECT_EQ(cluster.with_halts({1}, 9, 5), 5 + 12);
+  EXPECT_EQ(cluster.with_halts({1}, 9, 4), 4 + 7);
 }
 
-TEST(ClusterValidate, RefusesTimesThatCannotBe) {
-  expect_refusal("compute time per step is -1",
-                 [](Cluster& cluster) { cluster.compute_per_step = -1; });
-  expect_refusal("compute time per step",
-                 [](Cluster& cluster) { cluster.compute_per_step = kNan; });
-  expect_refusal("jitter is -0.5", [](Cluster& cluster) { cluster.jitter = -0.5; });
-  expect_refusal("jitter is", [](Cluster& cluster) { cluster.jitter = kNan; });
-  for (const double factor : {0.0, -1.0, kNan})
-    expect_refusal("the slowdown of worker 0", [=](Cluster& cluster) {
-      cluster.slowdowns = {{.worker = {0}, .factor = factor, .first = {}}};
-    });
+TEST(Cluster, RefusesWithAllProblemsAtOnce) {
+  Cluster cluster = racks_of_three();
+  cluster.jitter = -1;
+  cluster.latency_in_rack = -2;
+  ASSERT_EQ(cluster.problems().size(), 2u);
+  try {
+    cluster.validate();
+    FAIL() << "not refused";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "the latency inside a rack is -2 s; it must be finite and at least 0.\n"
+                 "the jitter is -1; it must be finite and at least 0.");
+  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,14 @@
 #include "huddle/core/ids.h"
 
 namespace huddle {
+
+// What one link of the network carried.
+struct LinkUse {
+  std::string name;
+  double bytes = 0;
+  Seconds busy = 0;  // At least one message was on it.
+  double bytes_per_second = 0;
+};
 
 // One group average (or broadcast …) as one worker saw it.
 struct Exchange {
@@ -107,8 +116,9 @@ struct Summary {
   std::string status = "complete";  // Or "interrupted", or "failed: …".
   int workers = 0;
   std::int64_t batch = 0;
-  std::int64_t steps = 0;       // Asked for.
-  std::int64_t steps_done = 0;  // By the slowest worker.
+  std::int64_t steps = 0;        // Asked for.
+  std::int64_t steps_done = 0;   // By the slowest worker.
+  std::int64_t steps_taken = 0;  // By all workers together, in this run.
   std::uint64_t seed = 0;
   std::int64_t parameters = 0;
   Seconds seconds = 0;  // Of the step loop, evaluation not counted.
@@ -116,11 +126,14 @@ struct Summary {
   double loss = 0;  // Mean training loss of the last steps.
   std::optional<Quality> consensus;
   std::optional<Quality> swa;  // The mean of all workers' running means, where they are kept.
+  std::map<std::string, Quality> others;  // Further models of the strategy (an anchor), by name.
   std::vector<Quality> by_worker;
   std::optional<double> drift;
   std::vector<TimeSplit> time;  // By worker.
   double bytes_sent_per_worker = 0;
   std::vector<std::string> lost;  // One line per worker that was lost.
+  std::string network;            // The network model of a simulation; empty: time was real.
+  std::vector<LinkUse> links;     // Where the engine knows them.
 };
 
 }  // namespace huddle

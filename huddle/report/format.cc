@@ -141,6 +141,16 @@ std::optional<WorkerAccuracy> worker_accuracy(const Summary& summary) {
   return WorkerAccuracy{.mean = sum / count, .smallest = smallest};
 }
 
+std::optional<Bottleneck> bottleneck(const Summary& summary) {
+  const auto seconds_full = [](const LinkUse& link) { return link.bytes / link.bytes_per_second; };
+  const auto fullest = std::max_element(
+      summary.links.begin(), summary.links.end(),
+      [&](const LinkUse& a, const LinkUse& b) { return seconds_full(a) < seconds_full(b); });
+  if (fullest == summary.links.end() || fullest->bytes == 0 || summary.seconds == 0)
+    return std::nullopt;
+  return Bottleneck{*fullest, seconds_full(*fullest) / summary.seconds};
+}
+
 std::optional<double> worker_test_loss(const Summary& summary) {
   if (summary.by_worker.empty()) return std::nullopt;
   double sum = 0;

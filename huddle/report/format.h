@@ -47,6 +47,16 @@ struct WorkerAccuracy {
 // Absent where no worker has an accuracy; workers without one do not count.
 std::optional<WorkerAccuracy> worker_accuracy(const Summary& summary);
 
+// The link that came closest to its limit, and the share of the run for which it would have been
+// full.
+struct Bottleneck {
+  LinkUse link;
+  double load = 0;
+};
+
+// Absent where no link carried anything.
+std::optional<Bottleneck> bottleneck(const Summary& summary);
+
 // Mean test loss of the workers' own models; absent where none was evaluated.
 std::optional<double> worker_test_loss(const Summary& summary);
 

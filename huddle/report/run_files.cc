@@ -112,6 +112,7 @@ Json accuracy_json(const Summary& summary) {
       {"worker_mean", workers ? Json(workers->mean) : Json(nullptr)},
       {"worker_min", workers ? Json(workers->smallest) : Json(nullptr)}};
   if (summary.swa) accuracy["swa"] = or_null(summary.swa->accuracy);
+  for (const auto& [name, quality] : summary.others) accuracy[name] = or_null(quality.accuracy);
   return accuracy;
 }
 
@@ -119,6 +120,7 @@ Json test_loss_json(const Summary& summary) {
   Json loss = {{"consensus", summary.consensus ? Json(summary.consensus->loss) : Json(nullptr)},
                {"worker_mean", or_null(worker_test_loss(summary))}};
   if (summary.swa) loss["swa"] = summary.swa->loss;
+  for (const auto& [name, quality] : summary.others) loss[name] = quality.loss;
   return loss;
 }
 
@@ -130,6 +132,16 @@ Json time_json(const Summary& summary) {
                     {"exchange", time.exchange},
                     {"wait", time.wait},
                     {"hidden", time.hidden}});
+  return list;
+}
+
+Json links_json(const Summary& summary) {
+  Json list = Json::array();
+  for (const LinkUse& link : summary.links)
+    list.push_back({{"name", link.name},
+                    {"bytes", link.bytes},
+                    {"busy", link.busy},
+                    {"bytes_per_second", link.bytes_per_second}});
   return list;
 }
 
@@ -157,6 +169,8 @@ Json summary_object(const Summary& summary, const std::string& version) {
           {"drift", or_null(summary.drift)},
           {"bytes_sent_per_worker", summary.bytes_sent_per_worker},
           {"time", time_json(summary)},
+          {"network", summary.network.empty() ? Json(nullptr) : Json(summary.network)},
+          {"links", links_json(summary)},
           {"lost", summary.lost}};
 }
 

@@ -66,9 +66,17 @@ void add_results(std::string& text, const Summary& summary) {
   add_entry(
       text, "steps",
       summary.steps_done == summary.steps ? done : done + " of " + format_count(summary.steps));
-  add_entry(text, "time", format_seconds(summary.seconds));
-  add_entry(text, "speed", format_rate(summary.samples_per_second) + " samples/s");
-  if (summary.steps_done > 0) add_entry(text, "recent loss", loss_text(summary.loss));
+  add_entry(
+      text, "time",
+      format_seconds(summary.seconds) +
+          (summary.network.empty() ? "" : ", simulated (network model " + summary.network + ")"));
+  if (summary.steps_done > 0)
+    add_entry(text, "step time",
+              format_seconds(summary.seconds / static_cast<double>(summary.steps_done)));
+  if (summary.samples_per_second > 0)
+    add_entry(text, "speed", format_rate(summary.samples_per_second) + " samples/s");
+  if (summary.steps_done > 0 && summary.batch > 0)
+    add_entry(text, "recent loss", loss_text(summary.loss));
   add_accuracy(text, summary);
   if (summary.consensus)
     add_entry(text, "test loss", loss_text(summary.consensus->loss) + " consensus");
@@ -77,8 +85,17 @@ void add_results(std::string& text, const Summary& summary) {
         summary.swa->accuracy ? format_percent(*summary.swa->accuracy, 2) + " accuracy, " : "";
     add_entry(text, "swa", accuracy + loss_text(summary.swa->loss) + " test loss");
   }
+  for (const auto& [name, quality] : summary.others) {
+    const std::string accuracy =
+        quality.accuracy ? format_percent(*quality.accuracy, 2) + " accuracy, " : "";
+    add_entry(text, name, accuracy + loss_text(quality.loss) + " test loss");
+  }
   if (summary.drift) add_entry(text, "drift", format_figure(*summary.drift));
   add_entry(text, "sent per worker", format_bytes(summary.bytes_sent_per_worker));
+  if (const auto narrowest = bottleneck(summary))
+    add_entry(text, "bottleneck",
+              narrowest->link.name + ", full for " + format_percent(narrowest->load) +
+                  " of the time (" + format_bytes(narrowest->link.bytes) + ")");
   for (const std::string& lost : summary.lost) add_entry(text, "lost", lost);
 }
 

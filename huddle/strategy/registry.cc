@@ -5,12 +5,13 @@
 #include "huddle/core/error.h"
 #include "huddle/strategy/bsp.h"
 #include "huddle/strategy/ds_sync.h"
+#include "huddle/strategy/rounds.h"
 #include "huddle/strategy/sesgd.h"
 
 namespace huddle {
 namespace {
 
-// One strategy. A new one adds a line to `entries`.
+// One strategy. A new one adds a line to `entries`, or to `round_presets`.
 struct Entry {
   SpecInfo info;
   std::function<void(const Options&, const StrategySetting&)> check;
@@ -18,11 +19,15 @@ struct Entry {
 };
 
 std::vector<Entry> entries() {
-  return {
+  std::vector<Entry> entries = {
       {bsp_info(), check_bsp, make_bsp},
       {ds_sync_info(), check_ds_sync, make_ds_sync},
       {sesgd_info(), check_sesgd, make_sesgd},
   };
+  for (const RoundPreset& preset : round_presets())
+    entries.push_back(
+        {preset.info, std::bind_front(check_rounds, preset), std::bind_front(make_rounds, preset)});
+  return entries;
 }
 
 // The entry that `spec` names and its options, all validated.

@@ -79,7 +79,7 @@ const std::vector<Bucket>& Replica::cut(int buckets) {
 at::Tensor part(const at::Tensor& flat, Range range) {
   check(0 <= range.begin && range.begin <= range.end && range.end <= flat.numel(),
         "a range lies outside its flat tensor");
-  return flat.narrow(0, range.begin, range.size());
+  return range.size() == flat.numel() ? flat : flat.narrow(0, range.begin, range.size());
 }
 
 }  // namespace huddle

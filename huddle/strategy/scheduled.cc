@@ -1,23 +1,14 @@
 #include "huddle/strategy/scheduled.h"
 
-#include <deque>
-
 #include "huddle/core/error.h"
 #include "huddle/core/text.h"
+#include "huddle/strategy/averages_in_flight.h"
+#include "huddle/strategy/shared_keys.h"
 
 namespace huddle {
 namespace {
 
 constexpr Lane kOverlapLane{1};
-
-enum class SlotPolicy { keep, average, reset };
-
-SlotPolicy slot_policy(const Options& options) {
-  const std::string& text = options.text("slots");
-  return text == "keep"      ? SlotPolicy::keep
-         : text == "average" ? SlotPolicy::average
-                             : SlotPolicy::reset;
-}
 
 class ScheduledAveraging final : public Strategy {
  public:
@@ -33,9 +24,9 @@ class ScheduledAveraging final : public Strategy {
         before_(options.text("order") == "before"),
         averages_gradients_(options.text("payload") == "gradient"),
         overlaps_(options.text("overlap") == "backward"),
-        deadline_(context.averaging.deadline),
         averager_(averaging(options, context)),
-        overlapped_(averaging(options, context), kOverlapLane) {
+        overlapped_(averaging(options, context), kOverlapLane),
+        in_flight_(context.endpoint, context.meter, context.averaging.deadline) {
     replica_.cut(static_cast<int>(options.integer("buckets")));
   }
 
@@ -47,11 +38,9 @@ class ScheduledAveraging final : public Strategy {
   void gradients_ready(Step step, const Bucket& bucket) override {
     if (!overlaps_ || is_warmup(step)) return;
     replica_.update(bucket.range);
-    Exchange& exchange = exchanges_.emplace_back();
-    in_flight_.push_back(
-        endpoint_.spawn(kOverlapLane, [this, step, bucket, &exchange](Endpoint& lane) {
-          exchange = exchange_bucket(lane, overlapped_, step, bucket);
-        }));
+    in_flight_.start(kOverlapLane, [this, step, bucket](Endpoint& lane) {
+      return exchange_bucket(lane, overlapped_, step, bucket);
+    });
   }
 
   Update before_update(Step step) override {
@@ -87,14 +76,14 @@ class ScheduledAveraging final : public Strategy {
     const Time from = endpoint_.now();
     if (!overlaps_)
       for (const Bucket& bucket : replica_.buckets())
-        exchanges_.push_back(exchange_bucket(endpoint_, averager_, step, bucket));
-    for (Pending& average : in_flight_) average.wait(deadline_);
-    in_flight_.clear();
-    exchanges_.push_back(averager_.average(endpoint_, group_of(step), replica_.statistics(),
-                                           statistics_sequence(step)));
-    const std::vector<Exchange> exchanges(exchanges_.begin(), exchanges_.end());
-    meter_.blocked(exchanges, from, endpoint_.now());
-    exchanges_.clear();
+        in_flight_.run(
+            [&](Endpoint& endpoint) { return exchange_bucket(endpoint, averager_, step, bucket); });
+    in_flight_.land();
+    in_flight_.run([&](Endpoint& endpoint) {
+      return averager_.average(endpoint, group_of(step), replica_.statistics(),
+                               statistics_sequence(step));
+    });
+    in_flight_.settle(from);
   }
 
   // Parameters, and optimizer slots as their policy says.
@@ -107,11 +96,7 @@ class ScheduledAveraging final : public Strategy {
       const at::Tensor values = part(replica_.slots()[slot].values, bucket.range);
       if (slots_ == SlotPolicy::reset) values.zero_();
       if (slots_ != SlotPolicy::average) continue;
-      const Exchange more =
-          averager.average(endpoint, group, values, sequence(step, bucket, 1 + slot));
-      total.end = more.end;
-      total.bytes_sent += more.bytes_sent;
-      total.messages_sent += more.messages_sent;
+      append(total, averager.average(endpoint, group, values, sequence(step, bucket, 1 + slot)));
     }
     return total;
   }
@@ -140,74 +125,55 @@ class ScheduledAveraging final : public Strategy {
   const bool before_;
   const bool averages_gradients_;
   const bool overlaps_;
-  const Deadline deadline_;
   Averager averager_;
-  Averager overlapped_;  // In its own lane.
-  std::deque<Exchange>
-      exchanges_;  // Of this step; programs under way write into them, so they must not move.
-  std::vector<Pending> in_flight_;  // Last: what is under way ends before what it uses.
+  Averager overlapped_;         // In its own lane.
+  AveragesInFlight in_flight_;  // Last: what is under way ends before what it uses.
 };
 
-KeyInfo choice(const char* name, const char* fallback, const char* help,
-               std::vector<std::string> choices) {
-  return {.name = name,
-          .type = KeyInfo::Type::choice,
-          .fallback = fallback,
-          .help = help,
-          .choices = std::move(choices)};
-}
-
 // Throws UsageError unless the algorithm fits every group that will ever form.
-void check_algorithm(const Schedule& schedule, const Options& options,
-                     const StrategySetting& setting) {
+void check_groups(const Schedule& schedule, const Options& options,
+                  const StrategySetting& setting) {
   const Algorithm algorithm = parse_algorithm(options.text("algorithm"));
-  if (algorithm == Algorithm::automatic) return;
-  const auto check_group = [&](const Group& group) {
-    if (group.size() > 1)
-      make_plan(choose(algorithm, group.size(), 0), 0, racks_of(group, setting.cluster));
-  };
-  if (options.integer("warmup") > 0) check_group(Group::everyone(setting.cluster.workers));
+  if (algorithm == Algorithm::automatic || algorithm == Algorithm::ring ||
+      algorithm == Algorithm::direct)
+    return;  // They fit every group, and there may be thousands.
+  if (options.integer("warmup") > 0)
+    check_algorithm(algorithm, Group::everyone(setting.cluster.workers), setting.cluster);
   if (schedule.period() == 0 && (algorithm == Algorithm::sharded || algorithm == Algorithm::pair))
     throw UsageError(concat("algorithm=", options.text("algorithm"),
                             " does not fit every random group; use ring or direct."));
   for (int phase = 0; phase < schedule.period(); ++phase)
-    for (const Group& group : schedule.phase(phase)) check_group(group);
+    for (const Group& group : schedule.phase(phase))
+      check_algorithm(algorithm, group, setting.cluster);
 }
 
 }  // namespace
 
 std::vector<KeyInfo> scheduled_keys() {
-  return {
-      choice("order", "after",
-             "average after the local step, or before it as in the authors' vision code",
-             {"after", "before"}),
-      choice("slots", "keep",
-             "optimizer state in a group: kept by each worker (as published), averaged, or reset",
-             {"keep", "average", "reset"}),
-      {.name = "warmup", .fallback = "0", .help = "first steps that run as bsp"},
-      choice("payload", "model",
-             "gradient: the ablation that averages gradients only and drifts apart",
-             {"model", "gradient"}),
-      choice("overlap", "none",
-             "backward: a bucket is stepped and travels while backward goes on below it",
-             {"none", "backward"}),
-      {.name = "buckets",
-       .fallback = "1",
-       .help = "how many buckets the model travels in",
-       .minimum = 1,
-       .maximum = 1000},
-      choice("algorithm", "ring", "how a group averages; pairs always exchange directly",
-             algorithm_names())};
+  return {choice_key("order", "after",
+                     "average after the local step, or before it as in the authors' vision code",
+                     {"after", "before"}),
+          slots_key(),
+          {.name = "warmup", .fallback = "0", .help = "first steps that run as bsp"},
+          choice_key("payload", "model",
+                     "gradient: the ablation that averages gradients only and drifts apart",
+                     {"model", "gradient"}),
+          choice_key("overlap", "none",
+                     "backward: a bucket is stepped and travels while backward goes on below it",
+                     {"none", "backward"}),
+          {.name = "buckets",
+           .fallback = "1",
+           .help = "how many buckets the model travels in",
+           .minimum = 1,
+           .maximum = 1000},
+          choice_key("algorithm", "ring", "how a group averages; pairs always exchange directly",
+                     algorithm_names())};
 }
 
 void check_scheduled(const Schedule& schedule, const Options& options,
                      const StrategySetting& setting) {
-  check_algorithm(schedule, options, setting);
-  const bool has_slots = !UpdateRule(setting.update).slot_names().empty();
-  if (options.text("slots") != "keep" && !has_slots)
-    throw UsageError(concat("slots=", options.text("slots"),
-                            " needs an optimizer that has slots; sgd without momentum has none. "
-                            "Use slots=keep, or --momentum 0.9."));
+  check_groups(schedule, options, setting);
+  check_slots(options, setting);
   if (options.text("overlap") != "backward") return;
   if (setting.clip_norm > 0)
     throw UsageError(

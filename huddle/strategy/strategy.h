@@ -38,8 +38,16 @@ struct Outcome {
   bool go_on = true;  // False when the strategy says that training is over.
 };
 
+// What becomes of the statistics that a model measures rather than learns (BatchNorm's running mean
+// and variance).
+enum class StatisticsPolicy {
+  keep,       // They stay with their worker, measured on its data alone.
+  average,    // They are averaged, during training or with the final models.
+  recompute,  // They are measured anew, on training data, for every model that is evaluated.
+};
+
 // Named tensors and numbers: what a resumed run needs. Kept small; the replica itself is saved by
-// the trainer.
+// the trainer. Tensors may share the strategy's memory: copy them before training goes on.
 struct Archive {
   std::map<std::string, at::Tensor> tensors;
   std::map<std::string, std::int64_t> numbers;
@@ -65,14 +73,18 @@ class Strategy {
   // The step was offered but not taken (no data left, infinite gradients). Counts all the same.
   virtual Outcome skipped(Step step) { return {.progress = static_cast<double>(step.value + 1)}; }
 
-  // Completes whatever is in flight. Nothing may be called after it.
+  // Completes whatever is in flight. No step follows it.
   virtual void finish() {}
 
   // Further models worth evaluating (an anchor, a running mean), by name, each like the flat
-  // parameters.
+  // parameters. May wait for them. REQUIRES: between two steps, or after `finish`.
   virtual std::map<std::string, at::Tensor> models() const { return {}; }
 
-  // With load: what a resumed run needs beyond the replica. REQUIRES: between two steps.
+  // What a trainer has to do about statistics: measure them for `recompute`, warn of `keep`.
+  virtual StatisticsPolicy statistics_policy() const { return StatisticsPolicy::average; }
+
+  // With load: what a resumed run needs beyond the replica. May wait for what is in flight, which
+  // changes nothing in how the run goes on. REQUIRES: between two steps, or after `finish`.
   virtual void save(Archive&) const {}
   virtual void load(const Archive&) {}
 };

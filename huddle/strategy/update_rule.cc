@@ -89,6 +89,7 @@ void UpdateRule::apply(at::Tensor parameters, const at::Tensor& gradients,
   check(parameters.sizes() == gradients.sizes(), "parameters and gradients differ in size");
   check(slots.size() == slot_names().size(), "the slots are not those of slot_names()");
   check(count >= 1, "the count of updates includes this one");
+  if (parameters.is_meta()) return;  // No numbers: only time is asked for.
   const at::NoGradGuard no_grad;
   switch (options_.kind) {
     case UpdateOptions::Kind::sgd:

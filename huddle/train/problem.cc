@@ -1,11 +1,21 @@
 #include "huddle/train/problem.h"
 
+#include <torch/nn/module.h>
+
 #include "huddle/core/error.h"
 #include "huddle/core/spec.h"
 #include "huddle/train/images.h"
 #include "huddle/train/quadratic.h"
 
 namespace huddle {
+
+double parameter_bytes(const Problem& problem) {
+  double bytes = 0;
+  const std::unique_ptr<Workload> workload = problem.workload(WorkerId{0});
+  for (const at::Tensor& parameter : workload->module().parameters())
+    if (parameter.requires_grad()) bytes += static_cast<double>(parameter.nbytes());
+  return bytes;
+}
 
 std::unique_ptr<Problem> load_problem(const ProblemOptions& options) {
   if (options.workers < 1) throw UsageError("the number of workers must be at least 1.");

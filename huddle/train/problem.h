@@ -63,6 +63,9 @@ class Problem {
   virtual std::int64_t steps_per_epoch() const = 0;
 };
 
+// The bytes of the parameters that are trained.
+double parameter_bytes(const Problem& problem);
+
 // Throws UsageError for whatever cannot work: unknown names and keys, missing files, a batch larger
 // than a worker's shard.
 std::unique_ptr<Problem> load_problem(const ProblemOptions& options);

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/variable.h>
 #include <torch/nn/module.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -19,11 +20,11 @@
 namespace huddle {
 namespace {
 
-// Tags of what is measured rather than trained; no strategy uses this lane.
-constexpr Lane kMeasureLane{63};
-
-Averaging averaging_for(const AttachOptions& options) {
-  return {.workers_per_rack = options.workers_per_rack, .deadline = options.deadline};
+Averaging averaging_for(const Endpoint& endpoint, const AttachOptions& options) {
+  return whole_messages_if_virtual({.workers_per_rack = options.workers_per_rack,
+                                    .deadline = options.deadline,
+                                    .payload_scale = options.payload_scale},
+                                   endpoint);
 }
 
 }  // namespace
@@ -39,12 +40,14 @@ struct Sync::State {
         replica(flat.parameters, flat.gradients, flat.statistics, flat.parameter_sizes,
                 UpdateRule(update_options(users_optimizer))),
         clip_norm(options.clip_norm),
-        measuring(averaging_for(options), kMeasureLane) {
+        compute(options.compute),
+        replays_backward(world.is_virtual() || options.compute.per_step > 0),
+        measuring(averaging_for(world, options), kMeasureLane) {
     if (!flat.parameters.is_cpu())
       throw UsageError(
           "the model is not on the CPU; replicas on other devices are not supported yet.");
-    strategy =
-        make_strategy(spec, {endpoint, replica, meter, averaging_for(options), options.clip_norm});
+    strategy = make_strategy(
+        spec, {endpoint, replica, meter, averaging_for(endpoint, options), options.clip_norm});
     // Whatever the module holds, trainable or not, begins as worker 0 has it.
     const Tag tag{.kind = Kind::payload, .lane = kMeasureLane};
     for (const auto& [name, tensor] : state_dict(module)) {
@@ -93,7 +96,7 @@ struct Sync::State {
     check(awaited[static_cast<std::size_t>(bucket_of[parameter])] > 0,
           "more backward passes than begin_step(backwards) announced");
     --awaited[static_cast<std::size_t>(bucket_of[parameter])];
-    report_ready(0);
+    if (!replays_backward) report_ready(0);
   }
 
   // Tells the strategy of every bucket, in order, that misses at most `missing` additions.
@@ -101,6 +104,18 @@ struct Sync::State {
     const std::vector<Bucket>& buckets = replica.buckets();
     while (next_bucket < buckets.size() && awaited[next_bucket] <= missing)
       strategy->gradients_ready(step, buckets[next_bucket++]);
+  }
+
+  // Where computing passes time that is not its own, the backward pass has run whole by now, in no
+  // time; it is lived through again here, with the strategy told of each bucket at its moment.
+  void replay_backward() {
+    const auto elements = static_cast<double>(std::max<std::int64_t>(1, flat.parameters.numel()));
+    for (; next_bucket < replica.buckets().size(); ++next_bucket) {
+      const Bucket& bucket = replica.buckets()[next_bucket];
+      endpoint.compute(step, compute.per_step * compute.backward_share *
+                                 static_cast<double>(bucket.range.size()) / elements);
+      strategy->gradients_ready(step, bucket);
+    }
   }
 
   // The mean of everybody's `values`. In double: equal models of float32 have exactly their own
@@ -126,6 +141,8 @@ struct Sync::State {
   FlatModule flat;
   Replica replica;
   const double clip_norm;
+  const Compute compute;
+  const bool replays_backward;
   Meter meter;
   Averager measuring;
   std::uint32_t measurement = 0;
@@ -156,6 +173,7 @@ void Sync::begin_step(int backwards) {
   state.replica.set_learning_rate(
       learning_rate(state.optimizer));  // Buckets may be stepped during backward.
   state.strategy->before_forward(state.step);
+  state.endpoint.compute(state.step, state.compute.per_step * (1 - state.compute.backward_share));
   state.awaited = state.parameters_in;
   for (int& count : state.awaited) count *= backwards;
   state.next_bucket = 0;
@@ -165,6 +183,7 @@ void Sync::begin_step(int backwards) {
 Outcome Sync::step() {
   State& state = *state_;
   check(state.in_step, "step() without begin_step()");
+  if (state.replays_backward) state.replay_backward();
   // Parameters that took no part in the loss never report; their gradients are 0.
   state.report_ready(std::numeric_limits<int>::max());
   state.in_step = false;
@@ -193,6 +212,8 @@ Sync::Consensus::~Consensus() {
 double Sync::drift() { return state_->drift_from(state_->mean_of(state_->replica.parameters())); }
 
 Meter::Total Sync::take_traffic() { return state_->meter.take(); }
+
+std::map<std::string, at::Tensor> Sync::models() const { return state_->strategy->models(); }
 
 Step Sync::next_step() const { return state_->step; }
 

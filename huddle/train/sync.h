@@ -31,10 +31,19 @@ class Optimizer;
 
 namespace huddle {
 
+// The time that one step's computation passes beside the real one. It is spent in the forward pass
+// and then, bucket by bucket, in the backward pass.
+struct Compute {
+  Seconds per_step = 0;
+  double backward_share = 2. / 3;
+};
+
 struct AttachOptions {
   int workers_per_rack = 0;  // As in Cluster: which workers are near one another; 0: all.
   Deadline deadline;         // For every wait.
   double clip_norm = 0;      // Gradients are scaled down to this norm before the update; 0: never.
+  Compute compute;           // Simulated or injected.
+  double payload_scale = 1;  // Bytes on the wire for each byte of the model, in simulation.
 };
 
 // All of this is called by the worker's own thread, at the same points of the run on every worker.
@@ -86,6 +95,9 @@ class Sync {
 
   // What this worker exchanged since the last call.
   Meter::Total take_traffic();
+
+  // Further models of the strategy, by name, each like the flat parameters.
+  std::map<std::string, at::Tensor> models() const;
 
   Step next_step() const;
   const Replica& replica() const;

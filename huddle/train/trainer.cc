@@ -3,10 +3,6 @@
 #include <torch/nn/module.h>
 #include <torch/optim.h>
 
-#include <algorithm>
-#include <deque>
-#include <numeric>
-
 #include "huddle/collective/barrier.h"
 #include "huddle/core/error.h"
 #include "huddle/core/text.h"
@@ -15,27 +11,10 @@
 #include "huddle/train/optimizer.h"
 #include "huddle/train/swa.h"
 #include "huddle/train/worker.h"
+#include "huddle/train/worker_log.h"
 
 namespace huddle {
 namespace {
-
-// The closing loss is the mean of so many last steps: single batches are too noisy to compare.
-constexpr std::size_t kLastSteps = 50;
-
-// What one worker leaves behind. Written by its own thread, read after the run.
-struct WorkerLog {
-  std::int64_t steps_done = 0;
-  std::int64_t first_step = 0;
-  std::int64_t parameters = 0;
-  TimeSplit time;
-  std::int64_t bytes_sent = 0;
-  Seconds seconds = 0;
-  std::deque<double> last_losses;
-  std::optional<Quality> own;
-  std::optional<Quality> consensus;
-  std::optional<Quality> swa;
-  std::optional<double> drift;
-};
 
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(torch::nn::Module& module,
                                                         const UpdateOptions& update) {
@@ -78,12 +57,15 @@ class WorkerLoop {
         sync_(worker.attach(workload_->module(), *optimizer_, options.strategy,
                             {.workers_per_rack = options.workers_per_rack,
                              .deadline = options.deadline,
-                             .clip_norm = options.clip_norm})) {
+                             .clip_norm = options.clip_norm,
+                             .compute = options.compute,
+                             .payload_scale = options.payload_scale})) {
     if (!options.resume.empty()) {
       const NamedTensors& state = options.resume[static_cast<std::size_t>(worker.id())];
       sync_.load(state);
       swa_.load(state);
     }
+    log_.payload_scale = options.payload_scale;
     log_.parameters = sync_.replica().parameters().numel();
     log_.first_step = log_.steps_done = sync_.next_step().value;
   }
@@ -108,7 +90,6 @@ class WorkerLoop {
   Outcome take_step(double progress) {
     const Step step = sync_.next_step();
     const Time begin = endpoint_.now();
-    endpoint_.compute(step, options_.compute_per_step);
     set_learning_rate(*optimizer_, rate_.at(progress));
     sync_.begin_step(options_.accumulate);
     double loss = 0;
@@ -120,34 +101,21 @@ class WorkerLoop {
       loss += share.item<double>();
     }
     const Outcome outcome = sync_.step();
-    record(step, loss, outcome, begin, endpoint_.now());
+    record({.step = step,
+            .begin = begin,
+            .end = endpoint_.now(),
+            .loss = loss,
+            .learning_rate = learning_rate(*optimizer_),
+            .traffic = sync_.take_traffic(),
+            .group = outcome.group});
     if (options_.swa_start > 0 && step.value >= options_.swa_start &&
         (step.value - options_.swa_start) % options_.swa_every == 0)
       swa_.add(sync_.replica().parameters());
     return outcome;
   }
 
-  void record(Step step, double loss, const Outcome& outcome, Time begin, Time end) {
-    const Meter::Total traffic = sync_.take_traffic();
-    StepRecord line{.worker = endpoint_.self(),
-                    .step = step,
-                    .end = log_.seconds + (end - begin),
-                    .loss = loss,
-                    .learning_rate = learning_rate(*optimizer_),
-                    .time = traffic.time,
-                    .bytes_sent = traffic.bytes_sent,
-                    .messages_sent = traffic.messages_sent,
-                    .group = outcome.group};
-    line.time.compute = std::max(0.0, end - begin - traffic.time.wait - traffic.time.exchange);
-    log_.seconds += end - begin;
-    log_.steps_done = step.value + 1;
-    log_.bytes_sent += traffic.bytes_sent;
-    log_.time.compute += line.time.compute;
-    log_.time.wait += line.time.wait;
-    log_.time.exchange += line.time.exchange;
-    log_.time.hidden += line.time.hidden;
-    log_.last_losses.push_back(loss);
-    if (log_.last_losses.size() > kLastSteps) log_.last_losses.pop_front();
+  void record(const StepTaken& taken) {
+    StepRecord line = log_.add(endpoint_.self(), taken);
     // Measuring is not training: it is neither timed nor counted.
     if (options_.drift_every > 0 && log_.steps_done % options_.drift_every == 0)
       line.drift = log_.drift = sync_.drift();
@@ -163,19 +131,29 @@ class WorkerLoop {
       log_.drift = consensus.drift();
       if (worker_.id() == 0) log_.consensus = workload_->evaluate(between);
     }
-    if (swa_.empty()) return;
+    if (!swa_.empty()) log_.swa = evaluate_as(swa_.mean(), between);
+    for (const auto& [name, parameters] : sync_.models())
+      if (const auto quality = evaluate_as(parameters, between)) log_.others[name] = *quality;
+  }
+
+  // How good the mean of the workers' `parameters` is, told by worker 0. A collective. Its
+  // statistics are measured anew, because nobody trained with these parameters.
+  std::optional<Quality> evaluate_as(const at::Tensor& parameters,
+                                     const std::function<void()>& between) {
     const at::Tensor own = sync_.replica().parameters().clone();
     const at::Tensor own_statistics = sync_.replica().statistics().clone();
-    sync_.replica().parameters().copy_(swa_.mean());
+    sync_.replica().parameters().copy_(parameters);
+    std::optional<Quality> quality;
     {
       const Sync::Consensus mean = sync_.consensus();
       workload_->recompute_statistics(steps_per_epoch_, between);
       const Sync::Consensus with_statistics =
           sync_.consensus();  // Each worker measured on its own data.
-      if (worker_.id() == 0) log_.swa = workload_->evaluate(between);
+      if (worker_.id() == 0) quality = workload_->evaluate(between);
     }
     sync_.replica().parameters().copy_(own);
     sync_.replica().statistics().copy_(own_statistics);
+    return quality;
   }
 
   void save() {
@@ -207,42 +185,6 @@ class WorkerLoop {
   RunningMean swa_;
 };
 
-double mean_of(const std::deque<double>& values) {
-  return values.empty() ? 0
-                        : std::accumulate(values.begin(), values.end(), 0.0) /
-                              static_cast<double>(values.size());
-}
-
-Summary summarise(const TrainOptions& options, const std::vector<WorkerLog>& logs) {
-  Summary summary;
-  summary.strategy = options.strategy;
-  summary.workers = options.workers;
-  summary.batch = options.batch;
-  summary.steps = options.steps;
-  summary.steps_done = logs.front().steps_done;
-  summary.parameters = logs.front().parameters;
-  summary.consensus = logs.front().consensus;
-  summary.swa = logs.front().swa;
-  summary.drift = logs.front().drift;
-  std::int64_t steps_taken = 0;
-  int reporting = 0;
-  for (const WorkerLog& log : logs) {
-    summary.steps_done = std::min(summary.steps_done, log.steps_done);
-    summary.seconds = std::max(summary.seconds, log.seconds);
-    summary.time.push_back(log.time);
-    summary.bytes_sent_per_worker += static_cast<double>(log.bytes_sent) / options.workers;
-    steps_taken += log.steps_done - log.first_step;
-    if (log.own) summary.by_worker.push_back(*log.own);
-    if (log.last_losses.empty()) continue;
-    summary.loss += mean_of(log.last_losses);
-    ++reporting;
-  }
-  if (reporting > 0) summary.loss /= reporting;
-  const auto samples = static_cast<double>(steps_taken * options.batch * options.accumulate);
-  if (summary.seconds > 0) summary.samples_per_second = samples / summary.seconds;
-  return summary;
-}
-
 }  // namespace
 
 TrainResult train(Launcher& launcher, const Problem& problem, const TrainOptions& options,
@@ -258,7 +200,16 @@ TrainResult train(Launcher& launcher, const Problem& problem, const TrainOptions
   } catch (...) {
     error = std::current_exception();  // Told with the result.
   }
-  TrainResult result{summarise(options, logs), error};
+  TrainResult result{summarise(logs), error};
+  Summary& summary = result.summary;
+  summary.strategy = options.strategy;
+  summary.batch = options.batch;
+  summary.steps = options.steps;
+  summary.links = launcher.link_uses();
+  if (summary.seconds > 0)
+    summary.samples_per_second =
+        static_cast<double>(summary.steps_taken * options.batch * options.accumulate) /
+        summary.seconds;
   for (const Loss& loss : losses) result.summary.lost.push_back(loss.reason);
   return result;
 }

@@ -14,6 +14,7 @@
 #include "huddle/strategy/update_rule.h"
 #include "huddle/train/checkpoint.h"
 #include "huddle/train/problem.h"
+#include "huddle/train/sync.h"
 #include "huddle/transport/launcher.h"
 
 namespace huddle {
@@ -29,7 +30,8 @@ struct TrainOptions {
   double clip_norm = 0;               // 0: gradients are not clipped.
   std::string schedule = "constant";  // Of the learning rate; see learning_rate.h.
   int workers_per_rack = 0;
-  Seconds compute_per_step = 0;  // Passed beside the real computation.
+  Compute compute;           // Simulated or injected.
+  double payload_scale = 1;  // Bytes on the wire for each byte of the model, in simulation.
   Deadline deadline;
   std::int64_t drift_every = 0;  // Steps between two measurements of drift; 0: only at the end.
   std::int64_t swa_start =

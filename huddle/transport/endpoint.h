@@ -73,6 +73,10 @@ class Endpoint {
 
   virtual Time now() const = 0;
 
+  // True where time is virtual: real work takes none of it, and no call of this interface may be
+  // made from inside somebody else's (a gradient hook).
+  virtual bool is_virtual() const { return false; }
+
   virtual GroupReduce* native() { return nullptr; }
 };
 

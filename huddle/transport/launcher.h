@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "huddle/core/ids.h"
+#include "huddle/core/record.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {
@@ -26,6 +27,9 @@ class Launcher {
   // `run` throws that first exception. Workers that died by injection while all others finished are
   // returned.
   virtual std::vector<Loss> run(const std::function<void(Endpoint&)>& body) = 0;
+
+  // What each link carried in the run that has ended, where the engine knows.
+  virtual std::vector<LinkUse> link_uses() const { return {}; }
 
   // Ends the run from outside: every wait and every `compute` throws Interrupted with this reason.
   // Any thread may call it.

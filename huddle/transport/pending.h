@@ -23,6 +23,7 @@ class Operation {
   virtual void cancel() = 0;
   virtual void abandon() = 0;  // Nobody will ask for it any more.
   virtual WorkerId from() const = 0;
+  virtual Time first_bytes() const = 0;
   virtual std::size_t wait_any(std::span<Operation* const> operations, Deadline deadline) = 0;
 };
 
@@ -68,6 +69,9 @@ class Pending {
   // Who sent it. REQUIRES: a receive that is under way and ready; for receive_any ask before
   // `wait`.
   WorkerId from() const { return operation_->from(); }
+
+  // When the first of its bytes were there. REQUIRES: a message that is under way and ready.
+  Time first_bytes() const { return operation_->first_bytes(); }
 
   bool under_way() const { return operation_ != nullptr; }
 

@@ -38,6 +38,10 @@ struct Lane {
 };
 inline constexpr Lane kMainLane{0};
 
+// For what is measured rather than trained (drift, consensus, the first broadcast); no strategy
+// uses it, and in simulation it takes no time.
+inline constexpr Lane kMeasureLane{63};
+
 // Separates groups and steps; wraps around.
 struct Sequence {
   std::uint32_t value = 0;

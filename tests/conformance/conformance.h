@@ -27,6 +27,7 @@ namespace huddle {
 struct Engine {
   std::string name;
   std::function<std::unique_ptr<Launcher>(const Cluster&)> make;
+  bool runs_again = true;  // A launcher can be used more than once.
 };
 
 inline void PrintTo(const Engine& engine, std::ostream* out) { *out << engine.name; }

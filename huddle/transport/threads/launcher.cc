@@ -2,125 +2,71 @@
 
 #include <ATen/Parallel.h>
 
-#include <exception>
+#include <algorithm>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
+#include "huddle/core/network.h"
 #include "huddle/core/text.h"
-#include "huddle/transport/threads/endpoint.h"
-#include "huddle/transport/threads/hub.h"
+#include "huddle/transport/hub/crew.h"
+#include "huddle/transport/threads/scheduler.h"
 
 namespace huddle {
 namespace {
 
-// How the bodies of one run ended.
-struct Endings {
-  std::mutex mutex;
-  std::vector<Loss> deaths;           // Injected; not errors by themselves.
-  std::exception_ptr first_cause;     // Of a body that failed by itself.
-  std::exception_ptr first_follower;  // Of a body that failed because another had ended.
-};
-
 class ThreadsLauncher final : public Launcher {
  public:
-  explicit ThreadsLauncher(const ThreadsOptions& options) : options_(options) {
-    options_.cluster.validate();
-  }
+  explicit ThreadsLauncher(const ThreadsOptions& options)
+      : options_(options),
+        memory_(options.native == ThreadsOptions::Native::on && Network(options.cluster).is_free()
+                    ? HubWorker::Memory::shared
+                    : HubWorker::Memory::apart) {}
 
   std::vector<Loss> run(const std::function<void(Endpoint&)>& body) override;
   void stop(const std::string& reason) override;
 
  private:
-  void run_worker(Hub& hub, WorkerId id, const std::function<void(Endpoint&)>& body,
-                  Endings& endings);
-
-  ThreadsOptions options_;
+  const ThreadsOptions options_;
+  const HubWorker::Memory memory_;
   std::mutex mutex_;
   Hub* hub_ = nullptr;       // Guarded by mutex_. Of the run under way.
   std::string stop_reason_;  // Guarded by mutex_.
 };
 
-// How one body ended, and the reason that others should read.
-struct BodyEnding {
-  Hub::Ending ending = Hub::Ending::finished;
-  std::string reason;
-};
-
-BodyEnding guarded(Hub& hub, WorkerId id, const std::function<void()>& body, Endings& endings) {
-  const auto remember = [&](std::exception_ptr& place) {
-    const std::lock_guard lock(endings.mutex);
-    if (!place) place = std::current_exception();
-  };
-  try {
-    body();
-    if (const std::string reason = hub.loss_of(id); !reason.empty())
-      throw Killed(reason);  // In a program nobody waited for.
-    return {};
-  } catch (const Killed& death) {
-    const std::lock_guard lock(endings.mutex);
-    endings.deaths.push_back({id, death.what()});
-    return {Hub::Ending::died, death.what()};
-  } catch (const PeerLost& lost) {
-    remember(endings.first_follower);
-    const std::string cause = hub.loss_of(lost.peer());
-    return {Hub::Ending::failed, cause.empty() ? std::string(lost.what()) : cause};
-  } catch (const std::exception& error) {
-    remember(endings.first_cause);
-    return {Hub::Ending::failed, concat("worker ", id.value, " failed at step ",
-                                        hub.step_of(id).value, ": ", error.what())};
-  } catch (...) {
-    remember(endings.first_cause);
-    return {Hub::Ending::failed,
-            concat("worker ", id.value, " failed at step ", hub.step_of(id).value,
-                   " with an exception of unknown type")};
-  }
-}
-
-void ThreadsLauncher::run_worker(Hub& hub, WorkerId id, const std::function<void(Endpoint&)>& body,
-                                 Endings& endings) {
-  BodyEnding end;
-  {
-    ThreadsWorker worker(
-        hub, id,
-        options_.native == ThreadsOptions::Native::on && options_.cluster.has_free_links());
-    ThreadsEndpoint endpoint(worker, worker.body);
-    end = guarded(
-        hub, id, [&] { body(endpoint); }, endings);
-    // At once: the others must not wait for its programs to wind up.
-    if (end.ending != Hub::Ending::finished) hub.end(id, end.ending, end.reason);
-  }
-  if (end.ending == Hub::Ending::finished) hub.end(id, end.ending, end.reason);
-}
-
 std::vector<Loss> ThreadsLauncher::run(const std::function<void(Endpoint&)>& body) {
   at::set_num_threads(1);  // The workers are the parallelism.
-  Hub hub(options_.cluster);
+  ThreadScheduler scheduler(options_.cluster, options_.payload_scale);
+  Hub hub(options_.cluster, scheduler);
   {
     const std::lock_guard lock(mutex_);
     if (!stop_reason_.empty()) throw Interrupted(stop_reason_);
     hub_ = &hub;
   }
   Endings endings;
+  std::exception_ptr not_started;
   std::vector<std::thread> threads;
   try {
     for (int worker = 0; worker < options_.cluster.workers; ++worker)
-      threads.emplace_back([&, worker] { run_worker(hub, WorkerId{worker}, body, endings); });
+      threads.emplace_back(
+          [&, worker] { run_worker(hub, WorkerId{worker}, memory_, body, endings); });
   } catch (const std::system_error& error) {
     const std::string reason = concat("only ", threads.size(), " of ", options_.cluster.workers,
                                       " workers could be started: ", error.what());
     hub.stop(reason);
-    endings.first_cause = std::make_exception_ptr(Error(reason));
+    not_started = std::make_exception_ptr(Error(reason));
   }
+  std::thread fate([&] { hub.let_die_in_time(); });
   for (std::thread& thread : threads) thread.join();
+  hub.close();
+  fate.join();
   {
     const std::lock_guard lock(mutex_);
     hub_ = nullptr;
     if (!stop_reason_.empty()) throw Interrupted(stop_reason_);
   }
-  if (endings.first_cause) std::rethrow_exception(endings.first_cause);
-  if (endings.first_follower) std::rethrow_exception(endings.first_follower);
-  return endings.deaths;
+  if (not_started) std::rethrow_exception(not_started);
+  return endings.conclude();
 }
 
 void ThreadsLauncher::stop(const std::string& reason) {
@@ -133,6 +79,16 @@ void ThreadsLauncher::stop(const std::string& reason) {
 
 std::unique_ptr<Launcher> make_threads_launcher(const ThreadsOptions& options) {
   return std::make_unique<ThreadsLauncher>(options);
+}
+
+std::vector<std::string> left_out_by_threads(const Cluster& cluster) {
+  std::vector<std::string> left_out;
+  if (!cluster.background.empty()) left_out.push_back("background traffic");
+  if (!cluster.variations.empty()) left_out.push_back("links whose speed varies");
+  if (!cluster.cuts.empty()) left_out.push_back("links that are cut");
+  if (cluster.network_model == Cluster::NetworkModel::tcp)
+    left_out.push_back("the network model tcp (alpha_beta takes its place)");
+  return left_out;
 }
 
 }  // namespace huddle

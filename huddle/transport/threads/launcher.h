@@ -8,6 +8,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "huddle/core/cluster.h"
 #include "huddle/transport/launcher.h"
@@ -20,9 +22,13 @@ struct ThreadsOptions {
   Cluster cluster;
   Native native =
       Native::on;  // Off: averages travel as messages even where memory could be shared. Same bits.
+  double payload_scale = 1;  // Bytes on the injected links for each byte of payload.
 };
 
 // Throws UsageError on a cluster that cannot be.
 std::unique_ptr<Launcher> make_threads_launcher(const ThreadsOptions& options);
+
+// What this engine cannot inject of the cluster, in words ("background traffic"); empty: nothing.
+std::vector<std::string> left_out_by_threads(const Cluster& cluster);
 
 }  // namespace huddle

@@ -38,34 +38,47 @@ TEST(Threads, ComputeTakesAtLeastTheInjectedTimeAndASlowWorkerLonger) {
 
 TEST(Threads, AMessageTakesLatencyAndBytesOverBandwidth) {
   ThreadsOptions options = options_for(2);
-  options.cluster.in_rack = {.latency = 0.01, .bytes_per_second = 1e6};
-  Seconds taken = 0;
+  options.cluster.latency_in_rack = 0.01;
+  options.cluster.nic_bytes_per_second = 1e6;
+  Time sent = 0;
+  Time received = 0;
   make_threads_launcher(options)->run([&](Endpoint& endpoint) {
     at::Tensor data = at::zeros({20'000}, at::kByte);
     EXPECT_EQ(endpoint.native(), nullptr) << "shared memory would hide the injected links";
-    const Time begin = endpoint.now();
     if (endpoint.self().value == 0) {
+      sent = endpoint.now();
       endpoint.send(WorkerId{1}, kTag, data).wait(kDeadline);
     } else {
       endpoint.receive(WorkerId{0}, kTag, data).wait(kDeadline);
-      taken = endpoint.now() - begin;
+      received = endpoint.now();
     }
   });
-  EXPECT_GE(taken, 0.025);
+  EXPECT_GE(received - sent, 0.03);
 }
 
 TEST(Wire, CarriesOneMessageAtATimeOnEachLink) {
   Cluster cluster;
   cluster.workers = 3;
-  cluster.in_rack = {.latency = 0.5, .bytes_per_second = 100};
+  cluster.latency_in_rack = 0.5;
+  cluster.nic_bytes_per_second = 100;
   Wire wire(cluster);
-  EXPECT_DOUBLE_EQ(wire.arrival({WorkerId{0}, WorkerId{1}, 100}, 0), 1.5);
-  EXPECT_DOUBLE_EQ(wire.arrival({WorkerId{0}, WorkerId{2}, 100}, 0),
-                   2.5);  // Behind the first on the way out.
-  EXPECT_DOUBLE_EQ(wire.arrival({WorkerId{2}, WorkerId{1}, 100}, 0),
-                   2.5);  // Behind the first on the way in.
-  EXPECT_DOUBLE_EQ(wire.arrival({WorkerId{1}, WorkerId{0}, 100}, 0),
-                   1.5);  // The other direction is free.
+  const auto arrival = [&](int from, int to) {
+    return wire.carry({WorkerId{from}, WorkerId{to}, 100}).end;
+  };
+  EXPECT_DOUBLE_EQ(arrival(0, 1), 1.5);
+  EXPECT_DOUBLE_EQ(arrival(0, 2), 2.5);  // Behind the first on the way out.
+  EXPECT_DOUBLE_EQ(arrival(2, 1), 2.5);  // Behind the first on the way in.
+  EXPECT_DOUBLE_EQ(arrival(1, 0), 1.5);  // The other direction is free.
+}
+
+TEST(Threads, AWorkerDiesAtItsMomentWhateverItDoes) {
+  ThreadsOptions options = options_for(2);
+  options.cluster.deaths = {{.worker = WorkerId{1}, .step = {}, .time = 0.05}};
+  const std::vector<Loss> losses = make_threads_launcher(options)->run([&](Endpoint& endpoint) {
+    if (endpoint.self().value == 1) endpoint.compute(Step{0}, 100);
+  });
+  ASSERT_EQ(losses.size(), 1u);
+  EXPECT_EQ(losses[0].reason, "worker 1 died after 0.05 s (injected)");
 }
 
 TEST(Threads, AnInjectedDeathIsReportedAndTheOthersMayFinish) {

@@ -4,19 +4,22 @@
 
 namespace huddle {
 
-Wire::Wire(const Cluster& cluster)
-    : cluster_(cluster),
-      outgoing_free_at_(static_cast<std::size_t>(cluster.workers), 0),
-      incoming_free_at_(static_cast<std::size_t>(cluster.workers), 0) {}
+Wire::Wire(const Cluster& cluster) : network_(cluster), free_at_(network_.links().size(), 0) {}
 
-Time Wire::arrival(const Message& message, Time now) {
-  const Link& link = cluster_.link(message.from, message.to);
-  if (link.is_free()) return now;
-  Time& outgoing = outgoing_free_at_[static_cast<std::size_t>(message.from.value)];
-  Time& incoming = incoming_free_at_[static_cast<std::size_t>(message.to.value)];
-  const Time begin = std::max({now, outgoing, incoming});
-  outgoing = incoming = begin + static_cast<double>(message.bytes) / link.bytes_per_second;
-  return outgoing + link.latency;
+Scheduler::Arrival Wire::carry(const Parcel& parcel) {
+  if (network_.is_free()) return {parcel.sent, parcel.sent};
+  const Network::Route route = network_.route(parcel.from, parcel.to);
+  Time begin = parcel.sent;
+  for (const int link : route.links)
+    begin = std::max(begin, free_at_[static_cast<std::size_t>(link)]);
+  Time end = begin;
+  for (const int link : route.links) {
+    Time& free_at = free_at_[static_cast<std::size_t>(link)];
+    free_at =
+        begin + parcel.bytes / network_.links()[static_cast<std::size_t>(link)].bytes_per_second;
+    end = std::max(end, free_at);
+  }
+  return {begin + route.latency, end + route.latency};
 }
 
 }  // namespace huddle

@@ -1,37 +1,29 @@
-// Injected link costs: when a message that is sent now would have arrived over the cluster's links.
+// Injected link costs: when a message would have arrived over the cluster's network.
 //
-// Each worker has one outgoing and one incoming link, which carry one message at a time; a message
-// then travels for the latency of the path. On a cluster whose links are free every message arrives
-// at once.
+// Each link of the network carries one message at a time, at the link's own speed; a message then
+// travels for the latency of its route. What disturbs links over time (background traffic, links
+// that vary or are cut) is left to simulation.
 
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
-#include "huddle/core/cluster.h"
-#include "huddle/core/ids.h"
+#include "huddle/core/network.h"
+#include "huddle/transport/hub/scheduler.h"
 
 namespace huddle {
 
-// Not thread-safe: the hub calls it under its mutex.
+// Not thread-safe: the scheduler calls it under its lock.
 class Wire {
  public:
   explicit Wire(const Cluster& cluster);
 
-  struct Message {
-    WorkerId from;
-    WorkerId to;
-    std::int64_t bytes;
-  };
-
-  // The moment at which `message`, sent at `now`, has arrived. Occupies the links for its bytes.
-  Time arrival(const Message& message, Time now);
+  // How the journey of `parcel` goes. Occupies the links on its way for its bytes.
+  Scheduler::Arrival carry(const Parcel& parcel);
 
  private:
-  const Cluster& cluster_;
-  std::vector<Time> outgoing_free_at_;
-  std::vector<Time> incoming_free_at_;
+  const Network network_;
+  std::vector<Time> free_at_;  // By link.
 };
 
 }  // namespace huddle

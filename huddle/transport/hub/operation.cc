@@ -1,9 +1,9 @@
-#include "huddle/transport/threads/operation.h"
+#include "huddle/transport/hub/operation.h"
 
 #include <algorithm>
 
 #include "huddle/core/text.h"
-#include "huddle/transport/threads/hub.h"
+#include "huddle/transport/hub/hub.h"
 
 namespace huddle {
 
@@ -12,7 +12,7 @@ bool Hub::has_ended(const HubOperation& operation) const {
 }
 
 bool HubOperation::ready() {
-  const std::lock_guard lock(hub_.mutex_);
+  const std::lock_guard lock(hub_.scheduler_);
   return hub_.has_ended(*this) || !hub_.stopped_.empty();
 }
 
@@ -23,7 +23,7 @@ void HubOperation::wait(Deadline deadline) {
 }
 
 std::size_t HubOperation::wait_any(std::span<Operation* const> operations, Deadline deadline) {
-  std::unique_lock lock(hub_.mutex_);
+  std::unique_lock lock(hub_.scheduler_);
   const Time give_up = hub_.now() + deadline.after;
   while (true) {
     // First of all: peers that were interrupted too are not lost.
@@ -40,18 +40,18 @@ std::size_t HubOperation::wait_any(std::span<Operation* const> operations, Deadl
       const auto& awaited = static_cast<const HubOperation&>(*operations.back());
       throw Timeout(hub_.late(owner_, awaited.describe(), deadline));
     }
-    hub_.rest(lock, owner_, wake_at);
+    hub_.rest(owner_, wake_at);
   }
 }
 
 void Transfer::cancel() {
-  std::unique_lock lock(hub_.mutex_);
+  std::unique_lock lock(hub_.scheduler_);
   if (waits_in_channel_) {
     hub_.withdraw(*this);
     return;
   }
-  // Matched already: another thread is copying the bytes, which ends by itself.
-  while (!ended_) hub_.rest(lock, owner_, hub_.now() + 1);
+  // Another thread may be copying the bytes right now, which ends by itself.
+  while (is_copied_) hub_.rest(owner_, hub_.now() + 1);
 }
 
 void Transfer::abandon() {
@@ -59,13 +59,17 @@ void Transfer::abandon() {
 }
 
 void Watch::cancel() {
-  const std::lock_guard lock(hub_.mutex_);
-  std::erase_if(hub_.watches_,
-                [this](const std::shared_ptr<Watch>& each) { return each.get() == this; });
+  const std::lock_guard lock(hub_.scheduler_);
+  hub_.watches_.erase(std::static_pointer_cast<Watch>(shared_from_this()));
+}
+
+Time HubOperation::first_bytes() const {
+  const std::lock_guard lock(hub_.scheduler_);
+  return first_bytes_;
 }
 
 WorkerId Transfer::from() const {
-  const std::lock_guard lock(hub_.mutex_);
+  const std::lock_guard lock(hub_.scheduler_);
   return direction_ == Direction::send ? owner_ : peer_;
 }
 

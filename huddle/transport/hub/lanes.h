@@ -1,5 +1,5 @@
-// The programs that run beside one worker: one thread for each lane, made when the lane is first
-// used.
+// The programs that run beside one worker: one thread of control for each lane, started when the
+// lane is first used.
 
 #pragma once
 
@@ -7,14 +7,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <thread>
 
-#include "huddle/transport/threads/hub.h"
+#include "huddle/transport/hub/hub.h"
 
 namespace huddle {
 
-// Owned by its worker's thread; its lanes may spawn too.
+// Owned by its worker's body; its lanes may spawn too.
 class Lanes {
  public:
   using Program = std::function<void(Endpoint&)>;
@@ -37,12 +35,10 @@ class Lanes {
   struct Thread {
     explicit Thread(WorkerId worker) : party{worker} {}
 
-    // Guarded by the hub's mutex:
     Party party;
     bool closing = false;  // No program starts any more.
     std::deque<std::shared_ptr<Running>> waiting;
-
-    std::thread thread;
+    std::unique_ptr<Scheduler::Thread> thread;  // There as soon as it has been started.
   };
 
   void work(Thread& lane);
@@ -50,7 +46,7 @@ class Lanes {
   Hub& hub_;
   const WorkerId worker_;
   const MakeEndpoint make_endpoint_;
-  std::mutex mutex_;  // Lanes may spawn too. Taken before the hub's mutex. Guards:
+  // Guarded by the hub's lock:
   std::map<Lane, Thread> threads_;
   bool closing_ = false;
 };

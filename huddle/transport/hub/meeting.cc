@@ -1,16 +1,19 @@
 // Members of a group combine their tensors in one another's memory. See GroupReduce and hub.h.
 
+#include "huddle/transport/hub/meeting.h"
+
 #include <algorithm>
+#include <mutex>
 
 #include "huddle/core/text.h"
-#include "huddle/transport/threads/hub.h"
+#include "huddle/transport/hub/hub.h"
 
 namespace huddle {
 
 Time Hub::meet(const Party& party, const Group& group, Tag tag, at::Tensor mine, int blocks,
                const GroupReduce::Combine& combine, Deadline deadline) {
   const WorkerId worker = party.worker;
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(scheduler_);
   require_running(party);
   count_operation(worker);
   std::shared_ptr<Meeting>& entry = meetings_[{group, pack(tag)}];
@@ -28,7 +31,7 @@ Time Hub::meet(const Party& party, const Group& group, Tag tag, at::Tensor mine,
         "a worker averages twice under one tag");
   meeting->tensors[static_cast<std::size_t>(group.position_of(worker))] = std::move(mine);
   ++meeting->arrived;
-  gather_members(lock, party, group, tag, meeting, deadline);
+  gather_members(party, group, tag, meeting, deadline);
   const bool injects_deaths = !cluster_.deaths.empty();
 
   lock.unlock();
@@ -38,7 +41,7 @@ Time Hub::meet(const Party& party, const Group& group, Tag tag, at::Tensor mine,
       meeting->blocks_done.fetch_add(1);
       if (injects_deaths) {  // Between two blocks, so that no block is left half done: the others
                              // take over the rest.
-        const std::lock_guard counting(mutex_);
+        const std::lock_guard counting(scheduler_);
         count_operation(worker);
       }
     }
@@ -58,7 +61,7 @@ Time Hub::meet(const Party& party, const Group& group, Tag tag, at::Tensor mine,
     if (meeting->error) std::rethrow_exception(meeting->error);
     require_running(party);
     if (now() >= give_up) throw Timeout(late(worker, "averaging in shared memory", deadline));
-    rest(lock, worker, give_up);
+    rest(worker, give_up);
   }
   return meeting->everybody_at;
 }
@@ -87,8 +90,8 @@ std::string Hub::absent(const Group& group, const Meeting& meeting) const {
 
 // Waits until all members are there. If one of them cannot come any more, this one leaves again,
 // with its tensor untouched.
-void Hub::gather_members(std::unique_lock<std::mutex>& lock, const Party& party, const Group& group,
-                         Tag tag, const std::shared_ptr<Meeting>& meeting, Deadline deadline) {
+void Hub::gather_members(const Party& party, const Group& group, Tag tag,
+                         const std::shared_ptr<Meeting>& meeting, Deadline deadline) {
   const WorkerId worker = party.worker;
   const auto key = std::make_pair(group, pack(tag));
   if (meeting->arrived == group.size()) {
@@ -109,7 +112,7 @@ void Hub::gather_members(std::unique_lock<std::mutex>& lock, const Party& party,
         throw Timeout(late(
             worker, concat("waiting for ", name_of(tag.purpose), " with ", absent(group, *meeting)),
             deadline));
-      rest(lock, worker, give_up);
+      rest(worker, give_up);
     }
   } catch (...) {
     meeting->tensors[static_cast<std::size_t>(group.position_of(worker))].reset();

@@ -1,4 +1,4 @@
-#include "huddle/transport/threads/hub.h"
+#include "huddle/transport/hub/hub.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,21 +7,10 @@
 
 namespace huddle {
 
-Hub::Hub(const Cluster& cluster)
-    : cluster_(cluster), workers_(static_cast<std::size_t>(cluster.workers)), wire_(cluster_) {}
-
-Time Hub::now() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
-
-void Hub::rest(std::unique_lock<std::mutex>& lock, WorkerId worker, Time until) {
-  // At most a second, then the caller looks again: the wait is on the system clock, which may jump.
-  // (GCC 12's thread sanitizer does not know waits on the steady clock.)
-  const Seconds seconds = std::clamp(until - now(), 0.0, 1.0);
-  const auto wake_at = std::chrono::system_clock::now() + std::chrono::duration<double>(seconds);
-  worker_state(worker).changed.wait_until(
-      lock, std::chrono::time_point_cast<std::chrono::system_clock::duration>(wake_at));
-}
+Hub::Hub(const Cluster& cluster, Scheduler& scheduler)
+    : cluster_(cluster),
+      scheduler_(scheduler),
+      workers_(static_cast<std::size_t>(cluster.workers)) {}
 
 void Hub::require_running(const Party& party) const {
   if (!stopped_.empty()) throw Interrupted(stopped_);
@@ -33,13 +22,14 @@ void Hub::require_running(const Party& party) const {
 }
 
 void Hub::begin_step(const Party& party, Step step) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(scheduler_);
   require_running(party);
   const WorkerId worker = party.worker;
   WorkerState& state = worker_state(worker);
   if (state.step != step) state.operations_in_step = 0;
   state.step = step;
   for (const Death& death : cluster_.deaths) {
+    if (death.time) continue;
     // A step with fewer operations than a death inside it waits for is survived, but no further
     // one.
     const bool is_due = death.after_operations == 0 ? death.step == step : death.step < step;
@@ -52,26 +42,49 @@ void Hub::count_operation(WorkerId worker) {
   WorkerState& state = worker_state(worker);
   ++state.operations_in_step;
   for (const Death& death : cluster_.deaths)
-    if (death.worker == worker && death.step == state.step && death.after_operations > 0 &&
-        state.operations_in_step > death.after_operations)
+    if (!death.time && death.worker == worker && death.step == state.step &&
+        death.after_operations > 0 && state.operations_in_step > death.after_operations)
       throw Killed(concat("worker ", worker.value, " died inside an exchange of step ",
                           state.step.value, " (injected)"));
 }
 
 void Hub::sleep(const Party& party, Seconds seconds) {
-  std::unique_lock lock(mutex_);
-  const Time until = now() + seconds;
+  std::unique_lock lock(scheduler_);
+  const Time until = now() + cluster_.with_halts(party.worker, now(), seconds);
   // A run that has failed ends as soon as its workers notice: nobody sleeps on.
-  while (require_running(party), now() < until && !has_failed_) rest(lock, party.worker, until);
+  while (require_running(party), now() < until && !has_failed_) rest(party.worker, until);
+}
+
+void Hub::exclusive(const Party& party, const std::function<void()>& body) {
+  const auto set = [&](bool busy) {
+    const std::lock_guard lock(scheduler_);
+    worker_state(party.worker).is_exclusive = busy;
+    wake(party.worker);
+  };
+  {
+    std::unique_lock lock(scheduler_);
+    while (worker_state(party.worker).is_exclusive) {
+      require_running(party);
+      rest(party.worker, kForever);
+    }
+    worker_state(party.worker).is_exclusive = true;
+  }
+  try {
+    body();
+  } catch (...) {
+    set(false);
+    throw;
+  }
+  set(false);
 }
 
 std::string Hub::loss_of(WorkerId worker) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(scheduler_);
   return worker_state(worker).reason;
 }
 
 Step Hub::step_of(WorkerId worker) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(scheduler_);
   return worker_state(worker).step;
 }
 
@@ -127,30 +140,27 @@ WorkerId Hub::unreported_loss(const Transfer& receive) {
 
 void Hub::post(const std::shared_ptr<Transfer>& transfer) {
   check(transfer->tensor_.is_contiguous(), "a message is not contiguous");
-  check(transfer->tensor_.is_cpu(), "the threads engine carries tensors of the CPU");
+  check(transfer->tensor_.is_cpu() || (transfer->tensor_.is_meta() && scheduler_.carries_meta()),
+        "this engine carries tensors of the CPU");
   check(transfer->peer_ != transfer->owner_, "a worker sends to itself");
   const bool to_anybody =
       transfer->peer_ == kAnybody && transfer->direction_ == Transfer::Direction::receive;
   check(to_anybody || (transfer->peer_.value >= 0 && transfer->peer_.value < cluster_.workers),
         "no such worker");
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(scheduler_);
   require_running(transfer->party_);
   count_operation(transfer->owner_);
   const bool sends = transfer->direction_ == Transfer::Direction::send;
-  if (sends)
-    transfer->visible_at_ = wire_.arrival(
-        {transfer->owner_, transfer->peer_, static_cast<std::int64_t>(transfer->tensor_.nbytes())},
-        now());
-
+  transfer->posted_ = now();
   const std::uint64_t key = channel_key(*transfer);
   Channel& channel = channels_[key];
   auto& others = sends ? channel.receives : channel.sends;
   if (!others.empty()) {
     const std::shared_ptr<Transfer> other = others.front();
-    others.pop_front();
+    others.erase(others.begin());
     other->waits_in_channel_ = false;
     if (channel.empty()) channels_.erase(key);
-    deliver(lock, sends ? *transfer : *other, sends ? *other : *transfer);
+    deliver(lock, sends ? transfer : other, sends ? other : transfer);
     return;
   }
   WorkerId lost = kAnybody;
@@ -167,24 +177,49 @@ void Hub::post(const std::shared_ptr<Transfer>& transfer) {
   if (channel.empty()) channels_.erase(key);
 }
 
-void Hub::deliver(std::unique_lock<std::mutex>& lock, Transfer& send, Transfer& receive) {
-  receive.peer_ = send.owner_;
-  lock.unlock();
-  const bool fits = send.tensor_.nbytes() == receive.tensor_.nbytes() &&
-                    send.tensor_.scalar_type() == receive.tensor_.scalar_type();
-  if (fits && send.tensor_.nbytes() > 0)
-    std::memcpy(receive.tensor_.mutable_data_ptr(), send.tensor_.const_data_ptr(),
-                send.tensor_.nbytes());
-  std::exception_ptr error;
-  if (!fits)
-    error = std::make_exception_ptr(LogicError(
-        concat("worker ", send.owner_.value, " sent ", send.tensor_.nbytes(), " bytes as ",
-               name_of(send.tag_.purpose), ", worker ", receive.owner_.value, " expected ",
-               receive.tensor_.nbytes(), " of its own type")));
-  lock.lock();
-  receive.visible_at_ = send.visible_at_;
-  finish_operation(send, error);
-  finish_operation(receive, error);
+void Hub::deliver(std::unique_lock<Scheduler>& lock, const std::shared_ptr<Transfer>& send,
+                  const std::shared_ptr<Transfer>& receive) {
+  const at::Tensor& data = send->tensor_;
+  const at::Tensor& into = receive->tensor_;
+  receive->peer_ = send->owner_;
+  if (data.nbytes() != into.nbytes() || data.scalar_type() != into.scalar_type()) {
+    const auto error = std::make_exception_ptr(
+        LogicError(concat("worker ", send->owner_.value, " sent ", data.nbytes(), " bytes as ",
+                          name_of(send->tag_.purpose), ", worker ", receive->owner_.value,
+                          " expected ", into.nbytes(), " of its own type")));
+    finish_operation(*send, error);
+    finish_operation(*receive, error);
+    return;
+  }
+  if (data.is_cpu() && into.is_cpu() && data.nbytes() > 0) {
+    send->is_copied_ = receive->is_copied_ = true;
+    lock.unlock();
+    std::memcpy(into.mutable_data_ptr(), data.const_data_ptr(), data.nbytes());
+    lock.lock();
+    send->is_copied_ = receive->is_copied_ = false;
+  }
+  const auto arrival = scheduler_.carry(
+      {send->owner_, receive->owner_, static_cast<double>(data.nbytes()), send->tag_.kind,
+       send->tag_.lane, send->posted_},
+      [this, send, receive](const Scheduler::Arrival& journey) { land(*send, *receive, journey); });
+  if (arrival) land(*send, *receive, *arrival);
+}
+
+void Hub::land(Transfer& send, Transfer& receive, const Scheduler::Arrival& arrival) {
+  const auto error_of = [&](const Transfer& end, WorkerId peer) {
+    return arrival.broken
+               ? std::make_exception_ptr(
+                     PeerLost(peer, concat("worker ", end.owner_.value, ", ", step_text(end.owner_),
+                                           ": lost worker ", peer.value, " while ", end.describe(),
+                                           "; first cause: a link between them was cut")))
+               : std::exception_ptr();
+  };
+  for (Transfer* end : {&send, &receive}) {
+    end->first_bytes_ = arrival.first_bytes;
+    end->visible_at_ = arrival.end;
+  }
+  finish_operation(send, error_of(send, receive.owner_));
+  finish_operation(receive, error_of(receive, send.owner_));
 }
 
 void Hub::withdraw(Transfer& transfer) {
@@ -200,7 +235,7 @@ void Hub::withdraw(Transfer& transfer) {
 }
 
 void Hub::begin_watch(const std::shared_ptr<Watch>& watch) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(scheduler_);
   require_running(watch->party_);
   check(
       watch->group_.size() == 0 || watch->group_[watch->group_.size() - 1].value < cluster_.workers,
@@ -210,11 +245,11 @@ void Hub::begin_watch(const std::shared_ptr<Watch>& watch) {
     finish_operation(*watch, lost_error(watch->owner_, member, watch->describe()));
     return;
   }
-  watches_.push_back(watch);
+  watches_.insert(watch);
 }
 
 void Hub::end(WorkerId worker, Ending ending, const std::string& reason) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(scheduler_);
   WorkerState& state = worker_state(worker);
   if (state.life == Life::lost) return;  // One of its programs died first.
   state.life = ending == Ending::finished ? Life::finished : Life::lost;
@@ -242,13 +277,38 @@ void Hub::end(WorkerId worker, Ending ending, const std::string& reason) {
       if (concerned) finish_operation(*watch, lost_error(watch->owner_, worker, watch->describe()));
       return concerned;
     });
-  for (WorkerState& each : workers_) each.changed.notify_all();
+  for (int each = 0; each < cluster_.workers; ++each) wake(WorkerId{each});
+}
+
+void Hub::let_die_in_time() {
+  std::vector<Death> deaths;
+  for (const Death& death : cluster_.deaths)
+    if (death.time) deaths.push_back(death);
+  std::sort(deaths.begin(), deaths.end(),
+            [](const Death& a, const Death& b) { return *a.time < *b.time; });
+  const WorkerId nobody{cluster_.workers};
+  for (const Death& death : deaths) {
+    {
+      const std::lock_guard lock(scheduler_);
+      while (!is_closed_ && now() < *death.time) rest(nobody, *death.time);
+      if (is_closed_) return;
+      if (worker_state(death.worker).life != Life::running) continue;
+    }
+    end(death.worker, Ending::died,
+        concat("worker ", death.worker.value, " died after ", *death.time, " s (injected)"));
+  }
+}
+
+void Hub::close() {
+  const std::lock_guard lock(scheduler_);
+  is_closed_ = true;
+  wake(WorkerId{cluster_.workers});
 }
 
 void Hub::stop(const std::string& reason) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(scheduler_);
   if (stopped_.empty()) stopped_ = reason;
-  for (WorkerState& each : workers_) each.changed.notify_all();
+  for (int each = 0; each < cluster_.workers; ++each) wake(WorkerId{each});
 }
 
 std::string Hub::late(WorkerId worker, const std::string& what, Deadline deadline) const {

@@ -1,29 +1,28 @@
-// One worker's connection on the threads engine: thin, everything shared is in the hub.
+// One worker's connection to the others in its process: thin, everything shared is in the hub.
 
 #pragma once
 
-#include <mutex>
-
-#include "huddle/transport/threads/hub.h"
-#include "huddle/transport/threads/lanes.h"
+#include "huddle/transport/hub/hub.h"
+#include "huddle/transport/hub/lanes.h"
 
 namespace huddle {
 
 // What a worker's body and its lanes have in common.
-struct ThreadsWorker {
-  ThreadsWorker(Hub& hub, WorkerId id, bool shares_memory);
+struct HubWorker {
+  enum class Memory { shared, apart };  // Shared: group averages go through native().
+
+  HubWorker(Hub& hub, WorkerId id, Memory memory);
 
   Hub& hub;
   const WorkerId id;
-  const bool shares_memory;  // Whether group averages go through native().
-  Party body{id};            // The worker's own thread.
-  std::mutex exclusive;      // Held by user code; nothing else is locked inside it but the hub.
+  const Memory memory;
+  Party body{id};  // The worker's own thread of control.
   Lanes lanes;
 };
 
-class ThreadsEndpoint final : public Endpoint, private GroupReduce {
+class HubEndpoint final : public Endpoint, private GroupReduce {
  public:
-  ThreadsEndpoint(ThreadsWorker& worker, const Party& party) : worker_(worker), party_(party) {}
+  HubEndpoint(HubWorker& worker, const Party& party) : worker_(worker), party_(party) {}
 
   WorkerId self() const override { return worker_.id; }
   int workers() const override { return worker_.hub.cluster().workers; }
@@ -32,16 +31,21 @@ class ThreadsEndpoint final : public Endpoint, private GroupReduce {
   Pending receive_any(Tag tag, at::Tensor into) override;
   Pending watch(const Group& group) override;
   Pending spawn(Lane lane, std::function<void(Endpoint&)> program) override;
-  void exclusive(const std::function<void()>& body) override;
+  void exclusive(const std::function<void()>& body) override {
+    worker_.hub.exclusive(party_, body);
+  }
   void compute(Step step, Seconds work) override;
   Time now() const override { return worker_.hub.now(); }
-  GroupReduce* native() override { return worker_.shares_memory ? this : nullptr; }
+  bool is_virtual() const override { return worker_.hub.scheduler().is_virtual(); }
+  GroupReduce* native() override {
+    return worker_.memory == HubWorker::Memory::shared ? this : nullptr;
+  }
 
  private:
   Time reduce(const Group& group, Tag tag, at::Tensor mine, int blocks, const Combine& combine,
               Deadline deadline) override;
 
-  ThreadsWorker& worker_;
+  HubWorker& worker_;
   const Party& party_;
 };
 

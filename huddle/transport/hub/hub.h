@@ -1,18 +1,16 @@
-// What the workers of the threads engine share: who lives, which messages wait for one another, who
-// meets whom.
+// What the workers of one process share: who lives, which messages wait for one another, who meets
+// whom. It knows nothing of threads or clocks; its scheduler does.
 //
-// Everything is guarded by one mutex. Messages are few and large, so the mutex is never the limit,
-// and one lock means that there is no lock order to get wrong. Data is copied and combined outside
-// it. Each worker has one condition variable, which wakes every thread of that worker (its body and
-// its lanes) to look again.
+// Everything is guarded by the scheduler's one lock. Messages are few and large, so the lock is
+// never the limit, and one lock means that there is no lock order to get wrong. Data is copied and
+// combined outside it. Waking a worker lets each of its threads of control (its body and its lanes)
+// look again.
 
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
@@ -25,8 +23,9 @@
 #include "huddle/core/cluster.h"
 #include "huddle/core/error.h"
 #include "huddle/transport/endpoint.h"
-#include "huddle/transport/threads/operation.h"
-#include "huddle/transport/threads/wire.h"
+#include "huddle/transport/hub/meeting.h"
+#include "huddle/transport/hub/operation.h"
+#include "huddle/transport/hub/scheduler.h"
 
 namespace huddle {
 
@@ -38,10 +37,11 @@ class Killed : public Error {
 
 class Hub {
  public:
-  explicit Hub(const Cluster& cluster);
+  Hub(const Cluster& cluster, Scheduler& scheduler);
 
   const Cluster& cluster() const { return cluster_; }
-  Time now() const;
+  Scheduler& scheduler() { return scheduler_; }
+  Time now() const { return scheduler_.now(); }
 
   // A worker says which step it is in. Throws Killed when the injector wants its death there.
   void begin_step(const Party& party, Step step);
@@ -64,15 +64,22 @@ class Hub {
 
   void stop(const std::string& reason);
 
+  // Ends workers at the moments at which the cluster has them die, in a thread of control of its
+  // own; returns when no death is left or the hub is closed.
+  void let_die_in_time();
+  void close();  // All workers have ended.
+
   // Why the worker was lost, the first cause in front; what errors about it should say.
   std::string loss_of(WorkerId worker);
   Step step_of(WorkerId worker);
 
-  // For the lanes.
-  std::mutex& mutex() { return mutex_; }
-  void rest(std::unique_lock<std::mutex>& lock, WorkerId worker, Time until);  // REQUIRES: locked.
-  void finish_operation(HubOperation& operation, std::exception_ptr error);    // REQUIRES: locked.
-  void wake(WorkerId worker) { worker_state(worker).changed.notify_all(); }
+  // Runs `body` while no other exclusive body of this worker runs.
+  void exclusive(const Party& party, const std::function<void()>& body);
+
+  // For the lanes. REQUIRE: locked.
+  void rest(WorkerId worker, Time until) { scheduler_.rest(worker, until); }
+  void wake(WorkerId worker) { scheduler_.wake(worker); }
+  void finish_operation(HubOperation& operation, std::exception_ptr error);
 
  private:
   friend class HubOperation;
@@ -82,34 +89,23 @@ class Hub {
   enum class Life { running, finished, lost };
 
   struct WorkerState {
-    std::condition_variable changed;
     Life life = Life::running;
     std::string reason;
     Step step{-1};
     int operations_in_step = 0;
+    bool is_exclusive = false;
   };
 
   // The two queues of one (sender, receiver, tag); at most one of them holds anything.
   struct Channel {
-    std::deque<std::shared_ptr<Transfer>> sends;
-    std::deque<std::shared_ptr<Transfer>> receives;
+    std::vector<std::shared_ptr<Transfer>> sends;  // Few at a time: vectors beat deques.
+    std::vector<std::shared_ptr<Transfer>> receives;
     bool empty() const { return sends.empty() && receives.empty(); }
-  };
-
-  // One gathering of a group in one another's memory.
-  struct Meeting {
-    std::vector<at::Tensor> tensors;
-    int arrived = 0;
-    int blocks = 0;
-    Time everybody_at = 0;
-    std::exception_ptr error;
-    std::atomic<int> next_block{0};
-    std::atomic<int> blocks_done{0};
   };
 
   static std::uint64_t channel_key(const Transfer& transfer);
 
-  // All below REQUIRE the mutex.
+  // All below REQUIRE the lock.
   WorkerState& worker_state(WorkerId worker) {
     return workers_[static_cast<std::size_t>(worker.value)];
   }
@@ -125,26 +121,27 @@ class Hub {
   WorkerId absent_for_good(const Group& group, const Meeting& meeting) const;
   std::string absent(const Group& group, const Meeting& meeting) const;
   WorkerId unreported_loss(const Transfer& receive);
-  void deliver(std::unique_lock<std::mutex>& lock, Transfer& send, Transfer& receive);
+  void deliver(std::unique_lock<Scheduler>& lock, const std::shared_ptr<Transfer>& send,
+               const std::shared_ptr<Transfer>& receive);
+  void land(Transfer& send, Transfer& receive, const Scheduler::Arrival& arrival);
   void withdraw(Transfer& transfer);
   bool has_ended(const HubOperation& operation) const;
   std::string late(WorkerId worker, const std::string& what, Deadline deadline) const;
-  void gather_members(std::unique_lock<std::mutex>& lock, const Party& party, const Group& group,
-                      Tag tag, const std::shared_ptr<Meeting>& meeting, Deadline deadline);
+  void gather_members(const Party& party, const Group& group, Tag tag,
+                      const std::shared_ptr<Meeting>& meeting, Deadline deadline);
 
   const Cluster cluster_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Scheduler& scheduler_;
 
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  std::deque<WorkerState> workers_;
+  // Guarded by the scheduler's lock:
+  std::vector<WorkerState> workers_;
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::map<std::uint64_t, std::set<WorkerId>> losses_reported_;  // By the channel of a receive_any.
   std::map<std::pair<Group, std::uint32_t>, std::shared_ptr<Meeting>> meetings_;
-  std::vector<std::shared_ptr<Watch>> watches_;
-  Wire wire_;
+  std::set<std::shared_ptr<Watch>> watches_;
   std::string stopped_;
   bool has_failed_ = false;
+  bool is_closed_ = false;
 };
 
 }  // namespace huddle

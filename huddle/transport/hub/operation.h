@@ -1,10 +1,11 @@
-// What can be under way on the threads engine: messages, watches and (lanes.h) programs.
+// What can be under way in a hub: messages, watches and (lanes.h) programs.
 
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <exception>
+#include <memory>
 #include <string>
 
 #include "huddle/core/group.h"
@@ -18,12 +19,12 @@ class Hub;
 // One thread of control of a worker: its body, or one of its lanes.
 struct Party {
   const WorkerId worker;
-  bool must_end = false;  // Guarded by the hub's mutex. Whatever it waits for throws.
+  bool must_end = false;  // Guarded by the hub's lock. Whatever it waits for throws.
 };
 
-// Anything under way. Fields are guarded by the hub's mutex unless they are
+// Anything under way. Fields are guarded by the hub's lock unless they are
 // constant.
-class HubOperation : public Operation {
+class HubOperation : public Operation, public std::enable_shared_from_this<HubOperation> {
  public:
   HubOperation(Hub& hub, const Party& party) : hub_(hub), party_(party), owner_(party.worker) {}
 
@@ -32,6 +33,7 @@ class HubOperation : public Operation {
   void cancel() override {}
   void abandon() override {}
   WorkerId from() const override { return owner_; }
+  Time first_bytes() const override;
   std::size_t wait_any(std::span<Operation* const> operations, Deadline deadline) override;
 
   // "receiving an average from worker 5", for errors.
@@ -43,7 +45,8 @@ class HubOperation : public Operation {
   const Party& party_;  // Looked at by that party alone, which is there as long as it does.
   const WorkerId owner_;
   bool ended_ = false;
-  Time visible_at_ = 0;  // The owner learns of the end at this moment (injected links).
+  Time first_bytes_ = 0;
+  Time visible_at_ = 0;  // The owner learns of the end at this moment.
   std::exception_ptr error_;
 };
 
@@ -71,7 +74,9 @@ class Transfer final : public HubOperation {
   WorkerId peer_;  // kAnybody until a receive_any is matched.
   const Tag tag_;
   at::Tensor tensor_;
+  Time posted_ = 0;
   bool waits_in_channel_ = false;
+  bool is_copied_ = false;  // Right now, without the lock.
 };
 
 inline constexpr WorkerId kAnybody{-1};

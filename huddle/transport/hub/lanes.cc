@@ -1,6 +1,6 @@
-#include "huddle/transport/threads/lanes.h"
+#include "huddle/transport/hub/lanes.h"
 
-#include <limits>
+#include <mutex>
 
 namespace huddle {
 
@@ -11,12 +11,12 @@ class Lanes::Running final : public HubOperation {
 
   // Its waits throw, and this returns when it is over: what the program uses can then be let go.
   void cancel() override {
-    std::unique_lock lock(hub_.mutex());
+    std::unique_lock lock(hub_.scheduler());
     if (std::erase_if(lane_.waiting, [this](const auto& each) { return each.get() == this; }) > 0)
       return;
     if (!ended_) lane_.party.must_end = true;
     hub_.wake(owner_);
-    while (!ended_) hub_.rest(lock, owner_, hub_.now() + 1);
+    while (!ended_) hub_.rest(owner_, hub_.now() + 1);
   }
   void abandon() override { cancel(); }
   std::string describe() const override { return "waiting for a program beside the worker"; }
@@ -29,38 +29,41 @@ class Lanes::Running final : public HubOperation {
 
 Lanes::~Lanes() {
   {
-    const std::lock_guard own(mutex_);
-    const std::lock_guard lock(hub_.mutex());
+    std::unique_lock lock(hub_.scheduler());
     closing_ = true;
     for (auto& [lane, thread] : threads_) thread.closing = thread.party.must_end = true;
     hub_.wake(worker_);
+    for (auto& [lane, thread] : threads_)
+      while (!thread.thread) hub_.rest(worker_, hub_.now() + 1);  // A lane is being started.
   }
-  for (auto& [lane, thread] : threads_)
-    if (thread.thread.joinable()) thread.thread.join();
+  for (auto& [lane, thread] : threads_) thread.thread->join();
 }
 
 Pending Lanes::spawn(const Party& spawner, Lane lane, Program program) {
   check(lane != kMainLane && lane.value < kLanes,
         "a program needs a lane of its own, from 1 to 63");
-  const std::lock_guard own(mutex_);
+  std::unique_lock lock(hub_.scheduler());
   if (closing_) throw TransportError("a program was spawned after its worker had ended");
-  Thread& thread = threads_.try_emplace(lane, worker_).first->second;
-  auto running = std::make_shared<Running>(hub_, spawner, thread, std::move(program));
-  if (!thread.thread.joinable()) thread.thread = std::thread([this, &thread] { work(thread); });
-  {
-    const std::lock_guard lock(hub_.mutex());
-    thread.waiting.push_back(running);
+  const auto [entry, is_new] = threads_.try_emplace(lane, worker_);
+  Thread& thread = entry->second;
+  const auto running = std::make_shared<Running>(hub_, spawner, thread, std::move(program));
+  thread.waiting.push_back(running);
+  hub_.wake(worker_);
+  if (is_new) {
+    lock.unlock();
+    auto started = hub_.scheduler().start(worker_, [this, &thread] { work(thread); });
+    lock.lock();
+    thread.thread = std::move(started);
     hub_.wake(worker_);
   }
-  return Pending(std::move(running));
+  return Pending(running);
 }
 
 void Lanes::work(Thread& lane) {
   const std::unique_ptr<Endpoint> endpoint = make_endpoint_(lane.party);
-  std::unique_lock lock(hub_.mutex());
+  std::unique_lock lock(hub_.scheduler());
   while (true) {
-    while (lane.waiting.empty() && !lane.closing)
-      hub_.rest(lock, worker_, std::numeric_limits<Time>::max());
+    while (lane.waiting.empty() && !lane.closing) hub_.rest(worker_, kForever);
     if (lane.closing) return;
     const std::shared_ptr<Running> running = lane.waiting.front();
     lane.waiting.pop_front();

@@ -1,0 +1,16 @@
+# SimGrid, which the engine `sim` runs on, as the target huddle_simgrid. Optional: without it everything else is built.
+
+if(HUDDLE_WITH_SIM)
+  find_path(HUDDLE_SIMGRID_INCLUDE simgrid/s4u.hpp)
+  find_library(HUDDLE_SIMGRID_LIBRARY simgrid)
+  if(HUDDLE_SIMGRID_INCLUDE AND HUDDLE_SIMGRID_LIBRARY)
+    add_library(huddle_simgrid INTERFACE)
+    target_include_directories(huddle_simgrid SYSTEM INTERFACE ${HUDDLE_SIMGRID_INCLUDE})
+    target_link_libraries(huddle_simgrid INTERFACE ${HUDDLE_SIMGRID_LIBRARY})
+  else()
+    set(HUDDLE_WITH_SIM OFF)
+    list(APPEND left_out "engine sim (SimGrid is missing: libsimgrid-dev)")
+  endif()
+else()
+  list(APPEND left_out "engine sim (HUDDLE_WITH_SIM is OFF)")
+endif()

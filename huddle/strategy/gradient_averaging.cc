@@ -1,0 +1,66 @@
+#include "huddle/strategy/gradient_averaging.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "huddle/core/error.h"
+
+namespace huddle {
+namespace {
+
+// Buckets of about this size, when their number is not given: large enough for the full speed of a
+// network, small enough that the first can leave early.
+constexpr std::int64_t kBucketBytes = 25'000'000;
+
+int bucket_count(std::int64_t asked, const Replica& replica) {
+  if (asked > 0) return static_cast<int>(asked);
+  const auto bytes = static_cast<std::int64_t>(replica.gradients().nbytes());
+  return static_cast<int>(
+      std::clamp<std::int64_t>((bytes + kBucketBytes - 1) / kBucketBytes, 1, 64));
+}
+
+}  // namespace
+
+GradientAveraging::GradientAveraging(const StrategyContext& context, Group group,
+                                     const GradientOptions& options)
+    : endpoint_(context.endpoint),
+      replica_(context.replica),
+      group_(std::move(group)),
+      in_flight_(context.endpoint, context.meter, context.averaging.deadline) {
+  check(1 <= options.lanes && options.lanes <= kGradientLanes, "more lanes than gradients have");
+  const auto buckets = replica_.cut(bucket_count(options.buckets, replica_)).size();
+  overlaps_ =
+      options.overlap == GradientOptions::Overlap::backward && buckets > 1 && group_.size() > 1;
+  Averaging averaging = context.averaging;
+  averaging.algorithm = options.algorithm;
+  // Lane 0 is the worker's own; programs beside it have 1, 2, ...
+  const std::int64_t lanes = overlaps_ ? options.lanes : 1;
+  for (std::int64_t lane = 0; lane < lanes; ++lane)
+    averagers_.emplace_back(averaging, Lane{static_cast<std::uint8_t>(overlaps_ ? lane + 1 : 0)});
+}
+
+void GradientAveraging::ready(Step step, const Bucket& bucket) {
+  if (!overlaps_) return;
+  in_flight_.start(Lane{static_cast<std::uint8_t>(1 + lane_index(bucket))}, average(step, bucket));
+}
+
+void GradientAveraging::complete(Step step) {
+  const Time from = endpoint_.now();
+  if (!overlaps_)
+    for (const Bucket& bucket : replica_.buckets()) in_flight_.run(average(step, bucket));
+  in_flight_.settle(from);
+}
+
+AveragesInFlight::Average GradientAveraging::average(Step step, const Bucket& bucket) {
+  const Sequence sequence{static_cast<std::uint32_t>(
+      step.value * static_cast<std::int64_t>(replica_.buckets().size()) + bucket.index)};
+  return [this, sequence, bucket, &averager = averagers_[lane_index(bucket)]](Endpoint& endpoint) {
+    return averager.average(endpoint, group_, part(replica_.gradients(), bucket.range), sequence);
+  };
+}
+
+std::size_t GradientAveraging::lane_index(const Bucket& bucket) const {
+  return static_cast<std::size_t>(bucket.index) % averagers_.size();
+}
+
+}  // namespace huddle

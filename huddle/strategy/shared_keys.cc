@@ -1,0 +1,46 @@
+#include "huddle/strategy/shared_keys.h"
+
+#include <utility>
+
+#include "huddle/core/error.h"
+#include "huddle/core/text.h"
+
+namespace huddle {
+
+KeyInfo choice_key(const char* name, const char* fallback, const char* help,
+                   std::vector<std::string> choices) {
+  return {.name = name,
+          .type = KeyInfo::Type::choice,
+          .fallback = fallback,
+          .help = help,
+          .choices = std::move(choices)};
+}
+
+KeyInfo slots_key() {
+  return choice_key(
+      "slots", "keep",
+      "optimizer state in a group: kept by each worker (as published), averaged, or reset",
+      {"keep", "average", "reset"});
+}
+
+SlotPolicy slot_policy(const Options& options) {
+  const std::string& text = options.text("slots");
+  return text == "keep"      ? SlotPolicy::keep
+         : text == "average" ? SlotPolicy::average
+                             : SlotPolicy::reset;
+}
+
+void check_slots(const Options& options, const StrategySetting& setting) {
+  if (slot_policy(options) == SlotPolicy::keep) return;
+  if (!UpdateRule(setting.update).slot_names().empty()) return;
+  throw UsageError(concat("slots=", options.text("slots"),
+                          " needs an optimizer that has slots; sgd without momentum has none. "
+                          "Use slots=keep, or --momentum 0.9."));
+}
+
+void check_algorithm(Algorithm algorithm, const Group& group, const Cluster& cluster) {
+  if (algorithm == Algorithm::automatic || group.size() < 2) return;
+  make_plan(choose(algorithm, group.size(), 0), 0, racks_of(group, cluster));
+}
+
+}  // namespace huddle

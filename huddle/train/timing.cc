@@ -1,0 +1,88 @@
+#include "huddle/train/timing.h"
+
+#include <ATen/ops/empty.h>
+
+#include <cmath>
+
+#include "huddle/collective/average.h"
+#include "huddle/strategy/registry.h"
+#include "huddle/strategy/step.h"
+#include "huddle/train/worker_log.h"
+
+namespace huddle {
+namespace {
+
+// Into how many parameters the model is cut: as fine as anybody would want its buckets.
+constexpr std::int64_t kParameters = 256;
+
+at::Tensor without_numbers(std::int64_t elements) {
+  return at::empty({elements}, at::TensorOptions().dtype(at::kFloat).device(at::kMeta));
+}
+
+std::vector<std::int64_t> parameter_sizes(std::int64_t elements) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t i = 0; i < kParameters; ++i)
+    sizes.push_back(elements * (i + 1) / kParameters - elements * i / kParameters);
+  return sizes;
+}
+
+void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions& options,
+                  const StepObserver& observer, WorkerLog& log) {
+  Replica replica(without_numbers(elements), without_numbers(elements), without_numbers(0),
+                  parameter_sizes(elements), UpdateRule(options.update));
+  Meter meter;
+  const std::unique_ptr<Strategy> strategy = make_strategy(
+      options.strategy,
+      {endpoint, replica, meter,
+       whole_messages_if_virtual(
+           {.workers_per_rack = options.workers_per_rack, .deadline = options.deadline}, endpoint),
+       options.clip_norm});
+  const Seconds backward = options.compute.per_step * options.compute.backward_share;
+  log.parameters = elements;
+  bool go_on = true;
+  for (Step step; go_on && step.value < options.steps; ++step.value) {
+    const Time begin = endpoint.now();
+    endpoint.compute(step, 0);
+    strategy->before_forward(step);
+    endpoint.compute(step, options.compute.per_step - backward);
+    for (const Bucket& bucket : replica.buckets()) {
+      endpoint.compute(step, backward * static_cast<double>(bucket.range.size()) /
+                                 static_cast<double>(elements));
+      strategy->gradients_ready(step, bucket);
+    }
+    const Outcome outcome = take_step(*strategy, replica, step);
+    go_on = outcome.go_on;
+    observer(log.add(endpoint.self(), {.step = step,
+                                       .begin = begin,
+                                       .end = endpoint.now(),
+                                       .traffic = meter.take(),
+                                       .group = outcome.group}));
+  }
+  strategy->finish();
+}
+
+}  // namespace
+
+TrainResult time_strategy(Launcher& launcher, double model_bytes, const TrainOptions& options,
+                          const StepObserver& observer) {
+  const auto elements = static_cast<std::int64_t>(std::llround(model_bytes / sizeof(float)));
+  std::vector<WorkerLog> logs(static_cast<std::size_t>(options.workers));
+  std::vector<Loss> losses;
+  std::exception_ptr error;
+  try {
+    losses = launcher.run([&](Endpoint& endpoint) {
+      live_through(endpoint, elements, options, observer,
+                   logs[static_cast<std::size_t>(endpoint.self().value)]);
+    });
+  } catch (...) {
+    error = std::current_exception();  // Told with the result.
+  }
+  TrainResult result{summarise(logs), error};
+  for (const Loss& loss : losses) result.summary.lost.push_back(loss.reason);
+  result.summary.strategy = options.strategy;
+  result.summary.steps = options.steps;
+  result.summary.links = launcher.link_uses();
+  return result;
+}
+
+}  // namespace huddle

@@ -1,0 +1,71 @@
+#include "huddle/train/worker_log.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace huddle {
+namespace {
+
+// The closing loss is the mean of so many last steps: single batches are too noisy to compare.
+constexpr std::size_t kLastSteps = 50;
+
+double mean_of(const std::deque<double>& values) {
+  return values.empty() ? 0
+                        : std::accumulate(values.begin(), values.end(), 0.0) /
+                              static_cast<double>(values.size());
+}
+
+}  // namespace
+
+StepRecord WorkerLog::add(WorkerId worker, const StepTaken& taken) {
+  const Seconds passed = taken.end - taken.begin;
+  const double bytes = static_cast<double>(taken.traffic.bytes_sent) * payload_scale;
+  seconds += passed;
+  StepRecord line{.worker = worker,
+                  .step = taken.step,
+                  .end = seconds,
+                  .loss = taken.loss,
+                  .learning_rate = taken.learning_rate,
+                  .time = taken.traffic.time,
+                  .bytes_sent = std::llround(bytes),
+                  .messages_sent = taken.traffic.messages_sent,
+                  .group = taken.group};
+  line.time.compute = std::max(0.0, passed - line.time.wait - line.time.exchange);
+  steps_done = taken.step.value + 1;
+  bytes_sent += bytes;
+  time.compute += line.time.compute;
+  time.wait += line.time.wait;
+  time.exchange += line.time.exchange;
+  time.hidden += line.time.hidden;
+  last_losses.push_back(taken.loss);
+  if (last_losses.size() > kLastSteps) last_losses.pop_front();
+  return line;
+}
+
+Summary summarise(const std::vector<WorkerLog>& logs) {
+  Summary summary;
+  summary.workers = static_cast<int>(logs.size());
+  summary.steps_done = logs.front().steps_done;
+  summary.parameters = logs.front().parameters;
+  summary.consensus = logs.front().consensus;
+  summary.swa = logs.front().swa;
+  summary.others = logs.front().others;
+  summary.drift = logs.front().drift;
+  int reporting = 0;
+  for (const WorkerLog& log : logs) {
+    summary.steps_done = std::min(summary.steps_done, log.steps_done);
+    summary.steps_taken += log.steps_done - log.first_step;
+    summary.seconds = std::max(summary.seconds, log.seconds);
+    summary.time.push_back(log.time);
+    summary.bytes_sent_per_worker += log.bytes_sent / static_cast<double>(logs.size());
+    if (log.own) summary.by_worker.push_back(*log.own);
+    if (log.last_losses.empty()) continue;
+    summary.loss += mean_of(log.last_losses);
+    ++reporting;
+  }
+  if (reporting > 0) summary.loss /= reporting;
+  return summary;
+}
+
+}  // namespace huddle

@@ -1,0 +1,49 @@
+// What one worker leaves behind of a run, and the summary of all of them.
+
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "huddle/core/record.h"
+#include "huddle/strategy/strategy.h"
+
+namespace huddle {
+
+// One step as it went.
+struct StepTaken {
+  Step step;
+  Time begin = 0;
+  Time end = 0;
+  double loss = 0;
+  double learning_rate = 0;
+  Meter::Total traffic;
+  Group group;
+};
+
+// Written by its worker's thread, read after the run.
+struct WorkerLog {
+  double payload_scale = 1;  // Bytes are counted as they count on the wire.
+  std::int64_t steps_done = 0;
+  std::int64_t first_step = 0;
+  std::int64_t parameters = 0;
+  TimeSplit time;
+  double bytes_sent = 0;
+  Seconds seconds = 0;
+  std::deque<double> last_losses;
+  std::optional<Quality> own;
+  std::optional<Quality> consensus;
+  std::optional<Quality> swa;
+  std::map<std::string, Quality> others;  // Further models of the strategy, by name.
+  std::optional<double> drift;
+
+  // Counts the step and returns its record.
+  StepRecord add(WorkerId worker, const StepTaken& taken);
+};
+
+// The fields of a summary that the logs know.
+Summary summarise(const std::vector<WorkerLog>& logs);
+
+}  // namespace huddle

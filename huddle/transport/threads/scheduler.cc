@@ -1,0 +1,51 @@
+#include "huddle/transport/threads/scheduler.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace huddle {
+namespace {
+
+class StdThread final : public Scheduler::Thread {
+ public:
+  explicit StdThread(std::function<void()> body) : thread_(std::move(body)) {}
+  void join() override { thread_.join(); }
+
+ private:
+  std::thread thread_;
+};
+
+}  // namespace
+
+ThreadScheduler::ThreadScheduler(const Cluster& cluster, double payload_scale)
+    : payload_scale_(payload_scale),
+      changed_(static_cast<std::size_t>(cluster.workers) + 1),
+      wire_(cluster) {}
+
+Time ThreadScheduler::now() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void ThreadScheduler::rest(WorkerId worker, Time until) {
+  // At most a second, then the caller looks again: the wait is on the system clock, which may jump.
+  // (GCC 12's thread sanitizer does not know waits on the steady clock.)
+  const Seconds seconds = std::clamp(until - now(), 0.0, 1.0);
+  const auto wake_at = std::chrono::system_clock::now() + std::chrono::duration<double>(seconds);
+  std::unique_lock held(mutex_, std::adopt_lock);
+  changed_[static_cast<std::size_t>(worker.value)].wait_until(
+      held, std::chrono::time_point_cast<std::chrono::system_clock::duration>(wake_at));
+  held.release();
+}
+
+std::unique_ptr<Scheduler::Thread> ThreadScheduler::start(WorkerId, std::function<void()> body) {
+  return std::make_unique<StdThread>(std::move(body));
+}
+
+std::optional<Scheduler::Arrival> ThreadScheduler::carry(const Parcel& parcel,
+                                                         std::function<void(const Arrival&)>) {
+  Parcel scaled = parcel;
+  if (parcel.kind == Kind::payload) scaled.bytes *= payload_scale_;
+  return wire_.carry(scaled);
+}
+
+}  // namespace huddle

@@ -1,0 +1,22 @@
+// The sim engine under test: in virtual time the suite runs as it does in real time.
+
+#include "huddle/transport/simgrid/launcher.h"
+#include "tests/conformance/conformance.h"
+
+namespace huddle {
+namespace {
+
+Engine sim() {
+  return {.name = "sim",
+          .make = [](const Cluster& cluster) { return make_sim_launcher({.cluster = cluster}); },
+          .runs_again = false};
+}
+
+INSTANTIATE_TEST_SUITE_P(Sim, Conformance, testing::Values(sim()), name_of_engine);
+INSTANTIATE_TEST_SUITE_P(Sim, ConformanceOfSize, testing::Combine(testing::Values(sim()), sizes()),
+                         name_of_size);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NativeConformance);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NativeConformanceOfSize);
+
+}  // namespace
+}  // namespace huddle

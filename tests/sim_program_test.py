@@ -1,0 +1,135 @@
+"""The program in a simulated cluster: bits, times, cluster files, interruption.
+
+Run: python3 tests/sim_program_test.py build/huddle
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import program_test
+from program_test import TemporaryFolder, huddle
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FILES = sorted((ROOT / "clusters").glob("*.toml"))
+DETERMINISTIC = (
+    "bsp:algorithm=ring,buckets=3", "bsp:algorithm=halving_doubling",
+    "bsp:algorithm=leader", "bsp:algorithm=sharded,overlap=none", "bsp:algorithm=direct,lanes=2,buckets=4",
+    "ds_sync", "ds_sync:schedule=rotating", "ds_sync:schedule=random", "ds_sync:overlap=backward,buckets=4",
+    "ds_sync:order=before", "sesgd", "sesgd:slots=average", "local_sgd", "local_sgd:inner=rack",
+    "local_sgd:scope=grid", "post_local_sgd:warmup=10", "slowmo:tau=8", "easgd", "cocod", "overlap_local_sgd",
+    "overlap_local_sgd:beta=0.7", "diloco:tau=10")
+
+
+class Simulation(TemporaryFolder):
+    def train(self, *arguments, **options):
+        answer = huddle("train", *arguments, "--quiet", "--json", **options)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        return json.loads(answer.stdout)
+
+    def test_the_same_bits_as_on_threads_for_every_deterministic_strategy(self):
+        import torch
+        for number, strategy in enumerate(DETERMINISTIC):
+            weights = []
+            for engine in ("threads", "sim"):
+                folder = self.folder / f"{number}-{engine}"
+                self.train("--engine", engine, "--workers", 8, "--racks", "2x4", "--steps", 30, "--model",
+                           "cnn:channels=4", "--strategy", strategy, "--save", folder)
+                weights.append(torch.load(folder / "consensus.pt"))
+            for key, tensor in weights[0].items():
+                self.assertTrue(torch.equal(tensor, weights[1][key]), f"{strategy}: {key}")
+
+    def test_a_run_repeats_with_all_its_times(self):
+        arguments = ("--engine", "sim", "--workers", 6, "--steps", 40, "--jitter", 0.2, "--strategy", "ds_sync")
+        for name in ("a", "b"):
+            self.train(*arguments, "--out", self.folder / name)
+        self.assertEqual(self.summary("a"), self.summary("b"))
+        self.assertEqual(self.steps("a"), self.steps("b"))
+        self.assertGreater(self.summary("a")["seconds"], 40 * 0.035)
+
+    def test_every_example_cluster_runs_trained_and_timed_and_on_threads(self):
+        self.assertGreaterEqual(len(FILES), 5)
+        for file in FILES:
+            trained = self.train("--engine", "sim", "--cluster", file, "--steps", 5, "--strategy", "ds_sync")
+            self.assertEqual(trained["network"], "alpha_beta")
+            timed = self.train("--engine", "sim", "--cluster", file, "--steps", 5, "--strategy", "ds_sync",
+                               "--timing-only")
+            # The statistics of a real model travel too, so it takes a little longer.
+            self.assertAlmostEqual(timed["seconds"] / trained["seconds"], 1, delta=0.05, msg=file.name)
+
+    def test_threads_inject_a_cluster_and_say_what_they_leave_out(self):
+        file = self.folder / "busy.toml"
+        file.write_text('workers = 2\n[network]\nnic = "10Gbps"\nlatency = "1ms"\n[compute]\nstep = "5ms"\n'
+                        '[[background]]\nworker = 0\nrate = "1Gbps"\n')
+        answer = huddle("train", "--cluster", file, "--steps", 20, "--json")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertIn("leaves out of this cluster: background traffic", answer.stderr)
+        self.assertGreater(json.loads(answer.stdout)["seconds"], 20 * 0.006)
+
+    def test_wire_makes_a_small_model_count_as_a_large_one(self):
+        arguments = ("--engine", "sim", "--workers", 4, "--steps", 5, "--strategy", "sesgd", "--bandwidth", "1Gbps")
+        small = self.train(*arguments)
+        large = self.train(*arguments, "--wire", "100MB")
+        self.assertGreater(large["seconds"], 5 * 0.8)
+        self.assertLess(small["seconds"], 5 * 0.1)
+        self.assertEqual(small["loss"], large["loss"])
+
+    def test_the_tcp_model_is_named_with_the_result(self):
+        file = self.folder / "tcp.toml"
+        file.write_text('workers = 2\n[network]\nmodel = "tcp"\nnic = "10Gbps"\nlatency = "5ms"\n')
+        slow = self.train("--engine", "sim", "--cluster", file, "--steps", 3, "--wire", "100MB", "--strategy", "sesgd")
+        self.assertEqual(slow["network"], "tcp")
+        self.assertGreater(slow["seconds"], 3 * 0.2, "a TCP window should cap a path of 5 ms")
+
+    def test_all_problems_of_a_file_are_told_at_once_with_their_lines(self):
+        file = self.folder / "wrong.toml"
+        file.write_text('workers = 4\n[network]\nnic = "10"\nlatencey = "1ms"\n[[slow]]\nworker = 9\nfactor = 2.0\n')
+        answer = huddle("train", "--engine", "sim", "--cluster", file, "--out", self.folder / "out")
+        self.assertEqual(answer.returncode, 2, answer.stderr)
+        for part in ("wrong.toml:3:", "wrong.toml:4:", "did you mean 'latency'", "wrong.toml:5:"):
+            self.assertIn(part, answer.stderr)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_other_bad_input_is_refused(self):
+        lan = ROOT / "clusters" / "lan.toml"
+        for arguments, part in (
+                (["--engine", "sim", "--cluster", lan, "--workers", 3], "has 16 workers"),
+                (["--engine", "sim", "--cluster", lan, "--latency", "1ms"], "--cluster"),
+                (["--engine", "sim", "--cluster", "missing.toml"], "missing.toml"),
+                (["--engine", "sim", "--cluster", lan, "--strategy", "ds_sync:radices=3x5"], "16"),
+                (["--timing-only", "--wire", "1MB"], "--engine sim"),
+                (["--engine", "sim", "--timing-only"], "--wire"),
+                (["--engine", "sim", "--timing-only", "--wire", "1MB", "--data", "digits"], "--timing-only"),
+                (["--engine", "sim:native=on"], "native")):
+            answer = huddle("train", *arguments)
+            self.assertEqual(answer.returncode, 2, f"{arguments}: {answer.stderr}")
+            self.assertIn(part, answer.stderr)
+
+    def test_an_injected_death_names_worker_and_step(self):
+        answer = huddle("train", "--engine", "sim", "--workers", 5, "--steps", 50, "--kill", "2@7+1")
+        self.assertEqual(answer.returncode, 1, answer.stderr)
+        self.assertIn("worker 2 died", answer.stderr)
+
+    def test_an_interrupted_simulation_leaves_valid_files(self):
+        process = subprocess.Popen([program_test.PROGRAM, "train", "--engine", "sim", "--workers", "4", "--steps",
+                                    "1000000", "--out", str(self.folder / "out")],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        time.sleep(1.5)
+        asked = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+        self.assertLess(time.monotonic() - asked, 10)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertEqual(self.summary()["status"], "interrupted")
+        self.assertGreater(len(self.steps()), 4)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and os.path.exists(sys.argv[1]):
+        program_test.PROGRAM = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
