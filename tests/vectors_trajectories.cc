@@ -1,5 +1,5 @@
 // Topic `trajectories`: twelve steps of a strategy on a quadratic problem, in float64 and in
-// float32, on the threads engine.
+// float32 on the threads engine, in float64 in simulation where the build has it.
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -11,7 +11,11 @@
 #include "huddle/strategy/rounds.h"
 #include "huddle/strategy/step.h"
 #include "huddle/transport/threads/launcher.h"
+#include "tests/alone.h"
 #include "tests/vectors.h"
+#ifdef HUDDLE_WITH_SIM
+#include "huddle/transport/simgrid/launcher.h"
+#endif
 
 namespace huddle {
 namespace {
@@ -65,17 +69,30 @@ at::Tensor tensor_of(const nlohmann::json& values, at::ScalarType type) {
   return at::tensor(values.get<std::vector<double>>(), at::kDouble).to(type);
 }
 
+using MakeEngine = std::function<std::unique_ptr<Launcher>(const Cluster&)>;
+
+// What `check` says of the sim engine, in a process of its own; nothing without that engine.
+std::string simulated(const std::function<std::string(const MakeEngine&)>& check) {
+#ifdef HUDDLE_WITH_SIM
+  return alone([&] {
+    return check([](const Cluster& cluster) { return make_sim_launcher({.cluster = cluster}); });
+  });
+#else
+  return check ? "" : "nothing to check";
+#endif
+}
+
 // trajectory[t][i]: worker i's parameters after step t+1.
 using Trajectory = std::vector<std::vector<at::Tensor>>;
 
 Trajectory run(const nlohmann::json& problem, const nlohmann::json& input, const std::string& spec,
-               at::ScalarType type) {
-  ThreadsOptions engine;
-  engine.cluster.workers = problem.at("N");
+               at::ScalarType type, const MakeEngine& make_engine) {
+  Cluster cluster;
+  cluster.workers = problem.at("N");
   const std::vector<double> rates = input.at("lr");
   Trajectory trajectory(rates.size(),
-                        std::vector<at::Tensor>(static_cast<std::size_t>(engine.cluster.workers)));
-  make_threads_launcher(engine)->run([&](Endpoint& endpoint) {
+                        std::vector<at::Tensor>(static_cast<std::size_t>(cluster.workers)));
+  make_engine(cluster)->run([&](Endpoint& endpoint) {
     const auto self = static_cast<std::size_t>(endpoint.self().value);
     const at::Tensor curvature = tensor_of(problem.at("A").at(self), type);
     const at::Tensor optimum = tensor_of(problem.at("c").at(self), type);
@@ -123,10 +140,19 @@ Verdict run_trajectory(const nlohmann::json& file, const nlohmann::json& test) {
   if (!spec) return std::nullopt;
   const nlohmann::json& problem = file.at("problems").at(input.at("problem").get<std::string>());
   const nlohmann::json& expected = test.at("expect").at("x");
+  // First, while no thread has been started.
+  const std::string in_simulation = simulated([&](const MakeEngine& make_engine) {
+    return difference(run(problem, input, *spec, at::kDouble, make_engine), expected, 1e-10);
+  });
+  if (!in_simulation.empty()) return "sim: " + in_simulation;
+  const MakeEngine threads = [](const Cluster& cluster) {
+    return make_threads_launcher({.cluster = cluster});
+  };
   const std::string in_double =
-      difference(run(problem, input, *spec, at::kDouble), expected, 1e-10);
+      difference(run(problem, input, *spec, at::kDouble, threads), expected, 1e-10);
   if (!in_double.empty()) return "float64: " + in_double;
-  const std::string in_float = difference(run(problem, input, *spec, at::kFloat), expected, 1e-5);
+  const std::string in_float =
+      difference(run(problem, input, *spec, at::kFloat, threads), expected, 1e-5);
   return in_float.empty() ? "" : "float32: " + in_float;
 }
 

@@ -132,8 +132,9 @@ struct Summary {
   std::vector<TimeSplit> time;  // By worker.
   double bytes_sent_per_worker = 0;
   std::vector<std::string> lost;  // One line per worker that was lost.
-  std::string network;            // The network model of a simulation; empty: time was real.
-  std::vector<LinkUse> links;     // Where the engine knows them.
+  std::vector<std::string> warnings;
+  std::string network;         // The network model of a simulation; empty: time was real.
+  std::vector<LinkUse> links;  // Where the engine knows them.
 };
 
 }  // namespace huddle

@@ -171,7 +171,8 @@ Json summary_object(const Summary& summary, const std::string& version) {
           {"time", time_json(summary)},
           {"network", summary.network.empty() ? Json(nullptr) : Json(summary.network)},
           {"links", links_json(summary)},
-          {"lost", summary.lost}};
+          {"lost", summary.lost},
+          {"warnings", summary.warnings}};
 }
 
 }  // namespace

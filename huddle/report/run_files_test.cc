@@ -86,6 +86,7 @@ Summary full_summary() {
   summary.bytes_sent_per_worker = 1e6;
   summary.lost = {"worker 1: \"gone\"\n"};
   summary.network = "alpha_beta";
+  summary.warnings = {"mind the gap"};
   summary.links = {{.name = "rack 0 out", .bytes = 5, .busy = 2, .bytes_per_second = 4}};
   return summary;
 }
@@ -254,7 +255,7 @@ TEST_F(RunFilesTest, WritesEveryFieldOfTheSummary) {
     "links": [{"name": "rack 0 out", "bytes": 5.0, "busy": 2.0, "bytes_per_second": 4.0}],
     "time": [{"worker": 0, "compute": 1.0, "wait": 2.0, "exchange": 3.0, "hidden": 4.0},
              {"worker": 1, "compute": 5.0, "wait": 0.0, "exchange": 0.0, "hidden": 0.0}],
-    "lost": ["worker 1: \"gone\"\n"]})"));
+    "lost": ["worker 1: \"gone\"\n"], "warnings": ["mind the gap"]})"));
 }
 
 TEST_F(RunFilesTest, WritesNullWhereTheSummaryHasNoFigure) {

@@ -97,6 +97,7 @@ void add_results(std::string& text, const Summary& summary) {
               narrowest->link.name + ", full for " + format_percent(narrowest->load) +
                   " of the time (" + format_bytes(narrowest->link.bytes) + ")");
   for (const std::string& lost : summary.lost) add_entry(text, "lost", lost);
+  for (const std::string& warning : summary.warnings) add_entry(text, "warning", warning);
 }
 
 TimeSplit mean_of(const std::vector<TimeSplit>& times) {

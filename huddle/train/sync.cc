@@ -215,6 +215,8 @@ Meter::Total Sync::take_traffic() { return state_->meter.take(); }
 
 std::map<std::string, at::Tensor> Sync::models() const { return state_->strategy->models(); }
 
+StatisticsPolicy Sync::statistics_policy() const { return state_->strategy->statistics_policy(); }
+
 Step Sync::next_step() const { return state_->step; }
 
 const Replica& Sync::replica() const { return state_->replica; }

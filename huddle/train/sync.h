@@ -99,6 +99,9 @@ class Sync {
   // Further models of the strategy, by name, each like the flat parameters.
   std::map<std::string, at::Tensor> models() const;
 
+  // What the strategy does about BatchNorm statistics.
+  StatisticsPolicy statistics_policy() const;
+
   Step next_step() const;
   const Replica& replica() const;
 

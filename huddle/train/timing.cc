@@ -59,6 +59,7 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
                                        .group = outcome.group}));
   }
   strategy->finish();
+  log.add_traffic(meter.take());
 }
 
 }  // namespace

@@ -65,6 +65,11 @@ class WorkerLoop {
       sync_.load(state);
       swa_.load(state);
     }
+    if (sync_.statistics_policy() == StatisticsPolicy::keep &&
+        sync_.replica().statistics().numel() > 0)
+      log_.warnings.push_back(
+          "the model has BatchNorm, and this strategy leaves each worker its own statistics "
+          "(statistics=keep, as published): average and recompute are the other choices.");
     log_.payload_scale = options.payload_scale;
     log_.parameters = sync_.replica().parameters().numel();
     log_.first_step = log_.steps_done = sync_.next_step().value;
@@ -81,6 +86,7 @@ class WorkerLoop {
         save();
     }
     sync_.finish();
+    log_.add_traffic(sync_.take_traffic());  // Of what was still in flight.
     if (options_.save)
       save();  // First: an evaluation can be interrupted, and the training must not be lost.
     evaluate();
@@ -125,10 +131,14 @@ class WorkerLoop {
   void evaluate() {
     // An engine notices there whether the run has been stopped.
     const auto between = [&] { endpoint_.compute(sync_.next_step(), 0); };
+    const bool recomputes = sync_.statistics_policy() == StatisticsPolicy::recompute;
+    if (recomputes) workload_->recompute_statistics(steps_per_epoch_, between);
     log_.own = workload_->evaluate(between);
-    {
+    log_.drift = sync_.drift();
+    if (recomputes) {
+      log_.consensus = evaluate_as(sync_.replica().parameters(), between);
+    } else {
       const Sync::Consensus consensus = sync_.consensus();
-      log_.drift = consensus.drift();
       if (worker_.id() == 0) log_.consensus = workload_->evaluate(between);
     }
     if (!swa_.empty()) log_.swa = evaluate_as(swa_.mean(), between);

@@ -49,7 +49,7 @@ using StepObserver = std::function<void(const StepRecord&)>;
 // What a run came to. When it failed or was interrupted, `error` says how, and the summary tells of
 // what was done until then.
 struct TrainResult {
-  Summary summary;  // The fields that the trainer knows.
+  Summary summary;  // The fields that the trainer knows, with what the user should be warned of.
   std::exception_ptr error;
 };
 

@@ -18,6 +18,14 @@ double mean_of(const std::deque<double>& values) {
 
 }  // namespace
 
+void WorkerLog::add_traffic(const Meter::Total& traffic) {
+  bytes_sent += static_cast<double>(traffic.bytes_sent) * payload_scale;
+  time.wait += traffic.time.wait;
+  time.exchange += traffic.time.exchange;
+  time.hidden += traffic.time.hidden;
+  seconds += traffic.time.wait + traffic.time.exchange;
+}
+
 StepRecord WorkerLog::add(WorkerId worker, const StepTaken& taken) {
   const Seconds passed = taken.end - taken.begin;
   const double bytes = static_cast<double>(taken.traffic.bytes_sent) * payload_scale;
@@ -52,6 +60,7 @@ Summary summarise(const std::vector<WorkerLog>& logs) {
   summary.swa = logs.front().swa;
   summary.others = logs.front().others;
   summary.drift = logs.front().drift;
+  summary.warnings = logs.front().warnings;
   int reporting = 0;
   for (const WorkerLog& log : logs) {
     summary.steps_done = std::min(summary.steps_done, log.steps_done);

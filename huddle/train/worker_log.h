@@ -38,6 +38,10 @@ struct WorkerLog {
   std::optional<Quality> swa;
   std::map<std::string, Quality> others;  // Further models of the strategy, by name.
   std::optional<double> drift;
+  std::vector<std::string> warnings;
+
+  // Counts what was exchanged after the last step.
+  void add_traffic(const Meter::Total& traffic);
 
   // Counts the step and returns its record.
   StepRecord add(WorkerId worker, const StepTaken& taken);
