@@ -24,6 +24,7 @@ struct StrategyContext {
   Meter& meter;         // Every exchange is entered here.
   Averaging averaging;  // Racks and deadline; a strategy sets the algorithm itself.
   double clip_norm = 0;
+  std::int64_t steps = 0;  // That each worker is to take; 0: nobody knows.
 };
 
 std::vector<SpecInfo> known_strategies();

@@ -73,6 +73,10 @@ class Strategy {
   // The step was offered but not taken (no data left, infinite gradients). Counts all the same.
   virtual Outcome skipped(Step step) { return {.progress = static_cast<double>(step.value + 1)}; }
 
+  // True where workers go at paces of their own: a run then ends when an Outcome says so, after as
+  // many steps as all workers together were to take, not when a worker has taken its share.
+  virtual bool decides_the_end() const { return false; }
+
   // Completes whatever is in flight. No step follows it.
   virtual void finish() {}
 

@@ -46,8 +46,8 @@ struct Sync::State {
     if (!flat.parameters.is_cpu())
       throw UsageError(
           "the model is not on the CPU; replicas on other devices are not supported yet.");
-    strategy = make_strategy(
-        spec, {endpoint, replica, meter, averaging_for(endpoint, options), options.clip_norm});
+    strategy = make_strategy(spec, {endpoint, replica, meter, averaging_for(endpoint, options),
+                                    options.clip_norm, options.steps});
     // Whatever the module holds, trainable or not, begins as worker 0 has it.
     const Tag tag{.kind = Kind::payload, .lane = kMeasureLane};
     for (const auto& [name, tensor] : state_dict(module)) {
@@ -216,6 +216,8 @@ Meter::Total Sync::take_traffic() { return state_->meter.take(); }
 std::map<std::string, at::Tensor> Sync::models() const { return state_->strategy->models(); }
 
 StatisticsPolicy Sync::statistics_policy() const { return state_->strategy->statistics_policy(); }
+
+bool Sync::decides_the_end() const { return state_->strategy->decides_the_end(); }
 
 Step Sync::next_step() const { return state_->step; }
 

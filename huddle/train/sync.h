@@ -42,6 +42,7 @@ struct AttachOptions {
   int workers_per_rack = 0;  // As in Cluster: which workers are near one another; 0: all.
   Deadline deadline;         // For every wait.
   double clip_norm = 0;      // Gradients are scaled down to this norm before the update; 0: never.
+  std::int64_t steps = 0;    // That each worker is to take, for strategies that must know the end.
   Compute compute;           // Simulated or injected.
   double payload_scale = 1;  // Bytes on the wire for each byte of the model, in simulation.
 };
@@ -101,6 +102,9 @@ class Sync {
 
   // What the strategy does about BatchNorm statistics.
   StatisticsPolicy statistics_policy() const;
+
+  // See Strategy.
+  bool decides_the_end() const;
 
   Step next_step() const;
   const Replica& replica() const;

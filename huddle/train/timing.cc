@@ -36,11 +36,12 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
       {endpoint, replica, meter,
        whole_messages_if_virtual(
            {.workers_per_rack = options.workers_per_rack, .deadline = options.deadline}, endpoint),
-       options.clip_norm});
+       options.clip_norm, options.steps});
   const Seconds backward = options.compute.per_step * options.compute.backward_share;
   log.parameters = elements;
   bool go_on = true;
-  for (Step step; go_on && step.value < options.steps; ++step.value) {
+  for (Step step; go_on && (strategy->decides_the_end() || step.value < options.steps);
+       ++step.value) {
     const Time begin = endpoint.now();
     endpoint.compute(step, 0);
     strategy->before_forward(step);

@@ -58,6 +58,7 @@ class WorkerLoop {
                             {.workers_per_rack = options.workers_per_rack,
                              .deadline = options.deadline,
                              .clip_norm = options.clip_norm,
+                             .steps = options.steps,
                              .compute = options.compute,
                              .payload_scale = options.payload_scale})) {
     if (!options.resume.empty()) {
@@ -77,7 +78,8 @@ class WorkerLoop {
 
   void run() {
     double progress = static_cast<double>(sync_.next_step().value);
-    for (bool go_on = true; go_on && sync_.next_step().value < options_.steps;) {
+    const bool counts_steps = !sync_.decides_the_end();
+    for (bool go_on = true; go_on && (!counts_steps || sync_.next_step().value < options_.steps);) {
       const Outcome outcome = take_step(progress);
       progress = outcome.progress;
       go_on = outcome.go_on;

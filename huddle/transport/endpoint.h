@@ -45,7 +45,7 @@ class Endpoint {
 
   // Messages with equal (sender, receiver, tag) arrive in the order in which they were sent. A send
   // may not end before its receive begins. REQUIRES: contiguous tensors; the receiver's has the
-  // message's size and type; `to` and `from` are not self.
+  // message's size and type. A worker may send to itself, to a program of its own.
   virtual Pending send(WorkerId to, Tag tag, at::Tensor data) = 0;
   virtual Pending receive(WorkerId from, Tag tag, at::Tensor into) = 0;
 

@@ -1,5 +1,7 @@
 // Programs that run beside a worker, and exclusive bodies that do not run beside one another.
 
+#include <ATen/ATen.h>
+
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/talk.h"
 
@@ -52,6 +54,29 @@ TEST_P(Conformance, AProgramHasTheEndpointOfItsWorker) {
                  EXPECT_EQ(lane.workers(), 3);
                })
         .wait(kDeadline);
+  });
+}
+
+TEST_P(Conformance, AWorkerAndItsProgramSendEachOtherMessages) {
+  run(2, [](Endpoint& endpoint) {
+    const Tag request{Kind::control, Purpose::request, Lane{5}, {}};
+    const Tag answer{Kind::control, Purpose::message, Lane{5}, {}};
+    const WorkerId self = endpoint.self();
+    Pending service = endpoint.spawn(Lane{5}, [&](Endpoint& lane) {
+      at::Tensor number = at::zeros({1});
+      Pending asked = lane.receive_any(request, number);
+      Pending* const waited = &asked;
+      wait_any(std::span(&waited, 1), kDeadline);
+      EXPECT_EQ(asked.from(), self);
+      asked.wait(kDeadline);
+      lane.send(self, answer, number * 2).wait(kDeadline);
+    });
+    at::Tensor doubled = at::zeros({1});
+    Pending answered = endpoint.receive(self, answer, doubled);
+    endpoint.send(self, request, at::full({1}, 21)).wait(kDeadline);
+    answered.wait(kDeadline);
+    EXPECT_EQ(doubled.item<float>(), 42);
+    service.wait(kDeadline);
   });
 }
 

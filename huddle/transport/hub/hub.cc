@@ -142,7 +142,6 @@ void Hub::post(const std::shared_ptr<Transfer>& transfer) {
   check(transfer->tensor_.is_contiguous(), "a message is not contiguous");
   check(transfer->tensor_.is_cpu() || (transfer->tensor_.is_meta() && scheduler_.carries_meta()),
         "this engine carries tensors of the CPU");
-  check(transfer->peer_ != transfer->owner_, "a worker sends to itself");
   const bool to_anybody =
       transfer->peer_ == kAnybody && transfer->direction_ == Transfer::Direction::receive;
   check(to_anybody || (transfer->peer_.value >= 0 && transfer->peer_.value < cluster_.workers),
