@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <exception>
 #include <simgrid/s4u.hpp>
 #include <string>
 #include <vector>

@@ -207,7 +207,7 @@ def check_includes(source):
         headers += TESTS_MAY_INCLUDE
         folders += ["huddle/transport/threads"] if "huddle/transport" in folders else []
     for number, header, quoted in source.includes:
-        if header.startswith("tests/") and row == "tests":
+        if row in ("tests", "bench") and header.startswith(row + "/"):
             allowed = True
         elif header.startswith("huddle/"):
             allowed = "*" in folders or header.rpartition("/")[0] in folders

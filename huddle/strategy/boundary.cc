@@ -41,8 +41,8 @@ Boundary::Boundary(const Composition& parts, const StrategyContext& context)
 void Boundary::allocate() {
   const at::Tensor& model = replica_.parameters();
   const bool overwrites = parts_.merge == Merge::overwrite;
-  if (!overwrites || parts_.payload == Payload::delta) travelling_ = at::empty_like(model);
-  if (parts_.outer != Outer::none || parts_.payload == Payload::delta ||
+  if (!overwrites || parts_.payload == RoundPayload::delta) travelling_ = at::empty_like(model);
+  if (parts_.outer != Outer::none || parts_.payload == RoundPayload::delta ||
       parts_.merge == Merge::keep_displacement)
     reference_ = at::empty_like(model);
   if (overwrites && parts_.outer != Outer::none) velocity_ = at::empty_like(model);
@@ -77,7 +77,7 @@ void Boundary::run(std::int64_t number, const Group& group) {
 // The average of this very boundary takes the model's place, directly or through an outer step.
 void Boundary::overwrite(std::int64_t number, const Group& group) {
   const at::Tensor& x = replica_.parameters();
-  const bool by_delta = parts_.payload == Payload::delta;
+  const bool by_delta = parts_.payload == RoundPayload::delta;
   if (by_delta) measure_delta(travelling_, reference_, x);
   exchange(by_delta ? travelling_ : x, number, group);
   if (!reference_.defined()) return;
@@ -90,7 +90,7 @@ void Boundary::pull(std::int64_t number, const Group& group) {
   const at::Tensor& x = replica_.parameters();
   if (parts_.merge == Merge::keep_displacement)
     keep_displacement(x, travelling_, reference_);
-  else if (parts_.payload == Payload::elastic)
+  else if (parts_.payload == RoundPayload::elastic)
     pull_elastically(x, travelling_, parts_.alpha, endpoint_.workers());
   else
     pull_back({parts_.alpha, outer_momentum()}, x, travelling_, reference_);

@@ -39,7 +39,7 @@ enum class Scope {
 };
 
 // What a worker brings to the average.
-enum class Payload {
+enum class RoundPayload {
   model,    // Its own model (or the one it proposes, which is its own plus a share of momentum).
   delta,    // How far it has come from the common model.
   elastic,  // What moves the anchor as far towards the models as it pulls them.
@@ -78,7 +78,7 @@ struct Composition {
   Inner inner = Inner::none;
   Scope scope = Scope::everyone;
 
-  Payload payload = Payload::model;
+  RoundPayload payload = RoundPayload::model;
   Delay delay = Delay::none;
   Merge merge = Merge::overwrite;
   double alpha = 0;  // Of pull_back.

@@ -10,11 +10,12 @@
 namespace huddle {
 namespace {
 
-using Choice = std::tuple<Payload, Delay, Merge, Outer>;
+using Choice = std::tuple<RoundPayload, Delay, Merge, Outer>;
 
 std::set<Choice> defined_choices() {
   std::set<Choice> defined;
-  for (const Payload payload : {Payload::model, Payload::delta, Payload::elastic})
+  for (const RoundPayload payload :
+       {RoundPayload::model, RoundPayload::delta, RoundPayload::elastic})
     for (const Delay delay : {Delay::none, Delay::one_round})
       for (const Merge merge : {Merge::overwrite, Merge::pull_back, Merge::keep_displacement})
         for (const Outer outer : {Outer::none, Outer::heavy_ball, Outer::nesterov})
@@ -26,14 +27,14 @@ std::set<Choice> defined_choices() {
 
 TEST(Composition, IsDefinedForExactlyTheKnownRecurrences) {
   std::set<Choice> known = {
-      {Payload::model, Delay::one_round, Merge::keep_displacement, Outer::none}};
+      {RoundPayload::model, Delay::one_round, Merge::keep_displacement, Outer::none}};
   for (const Outer outer : {Outer::none, Outer::heavy_ball, Outer::nesterov})
-    for (const Payload payload : {Payload::model, Payload::delta})
+    for (const RoundPayload payload : {RoundPayload::model, RoundPayload::delta})
       known.insert({payload, Delay::none, Merge::overwrite, outer});
   for (const Delay delay : {Delay::none, Delay::one_round}) {
-    known.insert({Payload::elastic, delay, Merge::pull_back, Outer::none});
-    known.insert({Payload::model, delay, Merge::pull_back, Outer::none});
-    known.insert({Payload::model, delay, Merge::pull_back, Outer::heavy_ball});
+    known.insert({RoundPayload::elastic, delay, Merge::pull_back, Outer::none});
+    known.insert({RoundPayload::model, delay, Merge::pull_back, Outer::none});
+    known.insert({RoundPayload::model, delay, Merge::pull_back, Outer::heavy_ball});
   }
   EXPECT_EQ(defined_choices(), known);
 }
@@ -46,7 +47,7 @@ void expect_reason(const Composition& parts, const std::string& part) {
 TEST(Composition, SaysWhyAndWhatToUse) {
   expect_reason({.delay = Delay::one_round}, "local steps of that round would be lost");
   expect_reason({.merge = Merge::keep_displacement}, "that is local_sgd");
-  expect_reason({.payload = Payload::delta, .merge = Merge::pull_back}, "use diloco");
+  expect_reason({.payload = RoundPayload::delta, .merge = Merge::pull_back}, "use diloco");
   expect_reason({.scope = Scope::grid, .outer = Outer::heavy_ball}, "local_sgd:scope=grid");
   expect_reason({.scope = Scope::grid, .merge = Merge::pull_back}, "one for all workers");
   expect_reason({.inner = Inner::rack, .scope = Scope::grid}, "divide racks");

@@ -105,7 +105,7 @@ Composition slowmo(const Options& options, int workers) {
 
 Composition diloco(const Options& options, int workers) {
   Composition parts = local_sgd(options, workers);
-  parts.payload = Payload::delta;
+  parts.payload = RoundPayload::delta;
   parts.outer = Outer::nesterov;
   parts.outer_rate = rate(options, "outer_lr");
   parts.outer_momentum = momentum(options, "outer_momentum");
@@ -134,7 +134,7 @@ double elastic_alpha(const Options& options, int workers) {
 
 Composition easgd(const Options& options, int workers) {
   Composition parts = local_sgd(options, workers);
-  parts.payload = Payload::elastic;
+  parts.payload = RoundPayload::elastic;
   parts.merge = Merge::pull_back;
   parts.alpha = elastic_alpha(options, workers);
   if (options.text("overlap") == "round") parts.delay = Delay::one_round;

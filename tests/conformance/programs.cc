@@ -73,7 +73,7 @@ TEST_P(Conformance, AWorkerAndItsProgramSendEachOtherMessages) {
     });
     at::Tensor doubled = at::zeros({1});
     Pending answered = endpoint.receive(self, answer, doubled);
-    endpoint.send(self, request, at::full({1}, 21)).wait(kDeadline);
+    endpoint.send(self, request, at::full({1}, 21.0)).wait(kDeadline);
     answered.wait(kDeadline);
     EXPECT_EQ(doubled.item<float>(), 42);
     service.wait(kDeadline);
