@@ -26,7 +26,8 @@ double finite(double bytes_per_second) { return std::min(bytes_per_second, kPlen
 
 std::vector<std::string> configuration(Cluster::NetworkModel model) {
   std::vector<std::string> words{"huddle", "--log=root.thresh:error", "--log=xbt_cfg.thresh:error",
-                                 "--cfg=surf/precision:1e-9"};
+                                 "--cfg=surf/precision:1e-9",
+                                 "--cfg=contexts/factory:" HUDDLE_SIM_CONTEXTS};
   if (model == Cluster::NetworkModel::alpha_beta)
     for (const char* word :
          {"--cfg=network/model:CM02", "--cfg=network/TCP-gamma:0", "--cfg=network/crosstraffic:0"})
