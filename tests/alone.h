@@ -16,6 +16,7 @@ inline std::string alone(const std::function<std::string()>& tell) {
   int ends[2];
   if (pipe(ends) != 0) return "no pipe";
   const pid_t child = fork();
+  if (child < 0) return "no process";
   if (child == 0) {
     const std::string text = tell();
     const ssize_t written = write(ends[1], text.data(), text.size());

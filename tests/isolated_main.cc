@@ -37,6 +37,7 @@ Ending run_alone(const std::string& name) {
   int ends[2];
   if (pipe(ends) != 0) return {false, "no pipe\n"};
   const pid_t child = fork();
+  if (child < 0) return {false, "no process\n"};
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);
     dup2(ends[1], STDERR_FILENO);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "huddle/core/error.h"
+#include "huddle/strategy/partial_average.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/strategy/rounds.h"
 #include "huddle/strategy/step.h"
@@ -58,11 +59,76 @@ std::string rounds_spec(const nlohmann::json& input) {
 // The strategy string for a case, or nothing when this build has no such strategy.
 std::optional<std::string> spec_of(const nlohmann::json& input) {
   const std::string strategy = input.at("strategy");
-  if (strategy == "bsp") return "bsp";
+  if (strategy == "bsp" || strategy == "p_reduce") return strategy;
   if (strategy == "group_schedule") return scheduled_spec(input.at("params"));
   for (const RoundPreset& preset : round_presets())
     if (preset.info.name == strategy) return rounds_spec(input);
   return std::nullopt;
+}
+
+// P-Reduce with groups from a script instead of the controller: in each step those workers alone
+// step that the script puts into a group. Everybody follows all of the script, so everybody knows
+// all iterations.
+class ScriptedGroups final : public Strategy {
+ public:
+  ScriptedGroups(const nlohmann::json& params, const StrategyContext& context)
+      : script_(params.at("script")),
+        rule_(rule_of(params)),
+        self_(context.endpoint.self()),
+        iterations_(static_cast<std::size_t>(context.endpoint.workers())),
+        average_(context.endpoint, context.replica, context.averaging) {}
+
+  Update before_update(Step step) override {
+    mine_.reset();
+    for (const nlohmann::json& members : script_.at(static_cast<std::size_t>(step.value))) {
+      const Assignment given = follow(members);
+      if (given.group.contains(self_)) mine_ = given;
+    }
+    return mine_ ? Update::apply : Update::skip;
+  }
+
+  Outcome parameters_updated(Step) override {
+    average_.run(*mine_);
+    return {.group = mine_->group};
+  }
+
+ private:
+  static WeightRule rule_of(const nlohmann::json& params) {
+    if (params.at("weights") == "constant") return std::nullopt;
+    const std::string policy = params.at("policy");
+    return DynamicWeights{.policy = policy == "member"    ? GapPolicy::member
+                                    : policy == "forward" ? GapPolicy::forward
+                                    : policy == "skip"    ? GapPolicy::skip
+                                                          : GapPolicy::stalest,
+                          .decay = params.at("decay")};
+  }
+
+  // The members, in the order of arrival, step and average.
+  Assignment follow(const std::vector<std::size_t>& members) {
+    FormedGroup formed{.id = {groups_++}};
+    for (const std::size_t member : members) {
+      formed.members.push_back({static_cast<int>(member)});
+      formed.iterations.push_back(++iterations_[member]);
+    }
+    const Assignment given = assign(formed, rule_);
+    for (const std::size_t member : members) iterations_[member] = given.iteration;
+    return given;
+  }
+
+  const nlohmann::json script_;
+  const WeightRule rule_;
+  const WorkerId self_;
+  std::vector<std::int64_t> iterations_;  // By worker.
+  std::int64_t groups_ = 0;
+  std::optional<Assignment> mine_;
+  PartialAverage average_;
+};
+
+std::unique_ptr<Strategy> strategy_of(const nlohmann::json& input, const std::string& spec,
+                                      const StrategyContext& context) {
+  if (input.at("params").contains("script"))
+    return std::make_unique<ScriptedGroups>(input.at("params"), context);
+  return make_strategy(spec, context);
 }
 
 at::Tensor tensor_of(const nlohmann::json& values, at::ScalarType type) {
@@ -103,7 +169,7 @@ Trajectory run(const nlohmann::json& problem, const nlohmann::json& input, const
     Meter meter;
     const nlohmann::json schedule = input.at("params").value("schedule", nlohmann::json::object());
     const Averaging averaging{.workers_per_rack = schedule.value("per_rack", 0), .deadline = {60}};
-    const auto strategy = make_strategy(spec, {endpoint, replica, meter, averaging});
+    const auto strategy = strategy_of(input, spec, {endpoint, replica, meter, averaging});
     for (Step step; step.value < static_cast<std::int64_t>(rates.size()); ++step.value) {
       const auto t = static_cast<std::size_t>(step.value);
       replica.set_learning_rate(rates[t]);

@@ -108,8 +108,9 @@ TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
 // A run without values: no data, no model, no checkpoints.
 void prepare_timing(const CLI::App& command, const TrainConfig& config, PreparedRun& run,
                     const UpdateOptions& update) {
-  for (const char* option : {"--data", "--model", "--split", "--epochs", "--save", "--resume",
-                             "--swa-start", "--drift-every", "--accumulate", "--batch"})
+  for (const char* option :
+       {"--data", "--model", "--split", "--epochs", "--save", "--resume", "--swa-start",
+        "--drift-every", "--accumulate", "--batch", "--schedule"})
     require(command.count(option) == 0,
             concat(option, " does not go with --timing-only, which trains nothing."));
   run.launcher = make_engine(config.engine, run.cluster, 1);
@@ -125,6 +126,32 @@ void prepare_timing(const CLI::App& command, const TrainConfig& config, Prepared
   if (!config.out.empty()) run.files = std::make_unique<RunFiles>(config.out);
 }
 
+// "2x4", or nothing for one rack: as --racks has it, and checkpoints keep it.
+std::string racks_text(const Cluster& cluster) {
+  return cluster.workers_per_rack == 0
+             ? std::string()
+             : fmt::format("{}x{}", cluster.racks(), cluster.workers_per_rack);
+}
+
+// Takes from the cluster what the options left open. Throws UsageError where the two disagree.
+void adopt_cluster(const CLI::App& command, TrainConfig& config, const Cluster& cluster) {
+  require(command.count("--workers") == 0 || config.cluster.empty() ||
+              config.workers == cluster.workers,
+          concat("--workers is ", config.workers, ", but ", config.cluster, " has ",
+                 cluster.workers, " workers; leave the option out."));
+  config.workers = cluster.workers;
+  const std::string racks = racks_text(cluster);
+  require(
+      config.resume.empty() || config.cluster.empty() || racks == config.racks,
+      concat(config.cluster, " has racks ", racks.empty() ? "none" : racks, ", the checkpoint in ",
+             config.resume, " was made with ", config.racks.empty() ? "none" : config.racks, "."));
+  config.racks = racks;
+  for (const Death& death : cluster.deaths)
+    require(!config.cluster.empty() || config.epochs > 0 || death.step.value < config.steps,
+            concat("--kill names step ", death.step.value, ", but the run has only ", config.steps,
+                   "."));
+}
+
 // Throws UsageError for whatever cannot work; nothing has been trained by then.
 PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
   std::int64_t resumed_step = 0;
@@ -132,18 +159,15 @@ PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
   check_counts(command, config);
   PreparedRun run;
   run.cluster = cluster_of(config);
-  require(command.count("--workers") == 0 || config.cluster.empty() ||
-              config.workers == run.cluster.workers,
-          concat("--workers is ", config.workers, ", but ", config.cluster, " has ",
-                 run.cluster.workers, " workers; leave the option out."));
-  config.workers = run.cluster.workers;
+  adopt_cluster(command, config, run.cluster);
   const UpdateOptions update = update_of(config);
   check_strategy(config.strategy, {run.cluster, update, config.clip_norm});
   require(!config.timing_only || is_simulated(config.engine),
           "--timing-only needs --engine sim: on other engines time is what the training takes.");
-  require(!config.timing_only || run.cluster.wire_bytes > 0,
-          "--timing-only needs the size of the model: --wire, as 102.4MB, or wire in the cluster "
-          "file.");
+  require(
+      !config.timing_only || run.cluster.wire_bytes >= 1024,
+      "--timing-only needs the size of the model, at least 1 kB: --wire, as 102.4MB, or wire in "
+      "the cluster file.");
   if (config.timing_only) {
     prepare_timing(command, config, run, update);
     return run;
@@ -160,10 +184,6 @@ PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
         1, static_cast<std::int64_t>(config.epochs *
                                      static_cast<double>(run.problem->steps_per_epoch()) /
                                      config.accumulate));
-  for (const Death& death : run.cluster.deaths)
-    require(death.time || death.step.value < config.steps,
-            concat("--kill names step ", death.step.value, ", but the run has only ", config.steps,
-                   "."));
   LearningRate(config.schedule, config.learning_rate, config.steps);
   require(config.swa_start < config.steps,
           concat("--swa-start is ", config.swa_start, ", past the end of a run of ", config.steps,
@@ -254,6 +274,7 @@ int train_command(const CLI::App& command, TrainConfig config) {
   const Ending ending = ending_of(result.error);
   complete(result.summary, config, ending.status);
   if (is_simulated(config.engine)) result.summary.network = name_of(run.cluster.network_model);
+  result.summary.cluster = run.cluster.name;
   if (run.files) {
     run.files->write_summary(result.summary, HUDDLE_VERSION);
     run.files->close();

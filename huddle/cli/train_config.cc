@@ -187,8 +187,9 @@ void declare_files(CLI::App& command, TrainConfig& config) {
                   "go on from the checkpoint in this folder; its settings are taken over")
       ->group(group);
   command
-      .add_option("--drift-every", config.drift_every,
-                  "steps between measurements of drift; 0: twenty times a run")
+      .add_option(
+          "--drift-every", config.drift_every,
+          "steps between measurements of drift; 0: twenty times a run, in simulation at the end")
       ->group(group)
       ->capture_default_str();
   command.add_flag("--quiet", config.quiet, "no progress, no closing table")->group(group);

@@ -45,7 +45,9 @@ Averager::Prepared& Averager::prepare(const Group& group, WorkerId self, const a
   const std::int64_t message_elements =
       std::max<std::int64_t>(1, how_.message_bytes / element_bytes);
   return prepared_[key] = {
-             plan.segments, compile(plan, tensor.numel(), message_elements, how_.overlap), {}};
+             plan.segments,
+             compile(plan, tensor.numel(), message_elements, how_.overlap, how_.payload_scale),
+             {}};
 }
 
 Averaging whole_messages_if_virtual(Averaging how, const Endpoint& endpoint) {

@@ -237,13 +237,15 @@ class Execution {
 }  // namespace
 
 Program compile(const Plan& plan, std::int64_t elements, std::int64_t message_elements,
-                Overlap overlap) {
+                Overlap overlap, double payload_scale) {
   Program program;
   std::vector<int> phase_of;
   for (const Action& action : plan.actions) {
     const std::int64_t begin = elements * action.first / plan.segments;
     const std::int64_t size = elements * action.last / plan.segments - begin;
-    const std::int64_t wanted = std::clamp<std::int64_t>(size / kSmallestPiece, 1, plan.pieces);
+    const auto counts_for = static_cast<std::int64_t>(static_cast<double>(size) * payload_scale);
+    const std::int64_t wanted =
+        std::clamp<std::int64_t>(counts_for / kSmallestPiece, 1, plan.pieces);
     const std::int64_t pieces =
         std::max<std::int64_t>(wanted, (size + message_elements - 1) / message_elements);
     for (std::int64_t piece = 0; piece < pieces; ++piece) {

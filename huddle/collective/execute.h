@@ -34,8 +34,9 @@ struct Program {
   std::int64_t messages_sent = 0;
 };
 
+// `payload_scale`: bytes on the wire for each byte, which decides how finely it pays to cut.
 Program compile(const Plan& plan, std::int64_t elements, std::int64_t message_elements,
-                Overlap overlap);
+                Overlap overlap, double payload_scale = 1);
 
 // Buffers for messages that wait to be added; kept from one execution to the next.
 using Scratch = std::vector<at::Tensor>;

@@ -25,6 +25,7 @@ struct LinkUse {
   std::string name;
   double bytes = 0;
   Seconds busy = 0;  // At least one message was on it.
+  Seconds full = 0;  // So long it takes to carry the bytes with what others leave of it.
   double bytes_per_second = 0;
 };
 
@@ -133,6 +134,7 @@ struct Summary {
   double bytes_sent_per_worker = 0;
   std::vector<std::string> lost;  // One line per worker that was lost.
   std::vector<std::string> warnings;
+  std::string cluster;         // Its name, where it has one.
   std::string network;         // The network model of a simulation; empty: time was real.
   std::vector<LinkUse> links;  // Where the engine knows them.
 };

@@ -142,13 +142,12 @@ std::optional<WorkerAccuracy> worker_accuracy(const Summary& summary) {
 }
 
 std::optional<Bottleneck> bottleneck(const Summary& summary) {
-  const auto seconds_full = [](const LinkUse& link) { return link.bytes / link.bytes_per_second; };
-  const auto fullest = std::max_element(
-      summary.links.begin(), summary.links.end(),
-      [&](const LinkUse& a, const LinkUse& b) { return seconds_full(a) < seconds_full(b); });
+  const auto fullest =
+      std::max_element(summary.links.begin(), summary.links.end(),
+                       [](const LinkUse& a, const LinkUse& b) { return a.full < b.full; });
   if (fullest == summary.links.end() || fullest->bytes == 0 || summary.seconds == 0)
     return std::nullopt;
-  return Bottleneck{*fullest, seconds_full(*fullest) / summary.seconds};
+  return Bottleneck{*fullest, fullest->full / summary.seconds};
 }
 
 std::optional<double> worker_test_loss(const Summary& summary) {

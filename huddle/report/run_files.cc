@@ -141,6 +141,7 @@ Json links_json(const Summary& summary) {
     list.push_back({{"name", link.name},
                     {"bytes", link.bytes},
                     {"busy", link.busy},
+                    {"full", link.full},
                     {"bytes_per_second", link.bytes_per_second}});
   return list;
 }
@@ -169,6 +170,7 @@ Json summary_object(const Summary& summary, const std::string& version) {
           {"drift", or_null(summary.drift)},
           {"bytes_sent_per_worker", summary.bytes_sent_per_worker},
           {"time", time_json(summary)},
+          {"cluster", summary.cluster.empty() ? Json(nullptr) : Json(summary.cluster)},
           {"network", summary.network.empty() ? Json(nullptr) : Json(summary.network)},
           {"links", links_json(summary)},
           {"lost", summary.lost},

@@ -85,9 +85,11 @@ Summary full_summary() {
   summary.time = {{.compute = 1, .wait = 2, .exchange = 3, .hidden = 4}, {.compute = 5}};
   summary.bytes_sent_per_worker = 1e6;
   summary.lost = {"worker 1: \"gone\"\n"};
+  summary.cluster = "a lab";
   summary.network = "alpha_beta";
   summary.warnings = {"mind the gap"};
-  summary.links = {{.name = "rack 0 out", .bytes = 5, .busy = 2, .bytes_per_second = 4}};
+  summary.links = {
+      {.name = "rack 0 out", .bytes = 5, .busy = 2, .full = 1.25, .bytes_per_second = 4}};
   return summary;
 }
 
@@ -251,8 +253,9 @@ TEST_F(RunFilesTest, WritesEveryFieldOfTheSummary) {
     "parameters": 12345, "seconds": 2.5, "samples_per_second": 2560.0, "loss": 0.5,
     "accuracy": {"consensus": 0.875, "worker_mean": 0.5, "worker_min": 0.25},
     "test_loss": {"consensus": 0.25, "worker_mean": 1.0},
-    "drift": 0.125, "bytes_sent_per_worker": 1e6, "network": "alpha_beta",
-    "links": [{"name": "rack 0 out", "bytes": 5.0, "busy": 2.0, "bytes_per_second": 4.0}],
+    "drift": 0.125, "bytes_sent_per_worker": 1e6, "cluster": "a lab", "network": "alpha_beta",
+    "links": [{"name": "rack 0 out", "bytes": 5.0, "busy": 2.0, "full": 1.25,
+               "bytes_per_second": 4.0}],
     "time": [{"worker": 0, "compute": 1.0, "wait": 2.0, "exchange": 3.0, "hidden": 4.0},
              {"worker": 1, "compute": 5.0, "wait": 0.0, "exchange": 0.0, "hidden": 0.0}],
     "lost": ["worker 1: \"gone\"\n"], "warnings": ["mind the gap"]})"));

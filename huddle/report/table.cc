@@ -40,6 +40,7 @@ void add_setup(std::string& text, const Summary& summary) {
       summary.batch == 0 ? "" : "batch of " + format_count(summary.batch) + " each";
   add_entry(text, "strategy", summary.strategy);
   add_entry(text, "engine", summary.engine);
+  add_entry(text, "cluster", summary.cluster);
   add_entry(text, "workers", format_count(summary.workers) + in_parentheses(batch));
   if (!summary.model.empty()) add_entry(text, "model", summary.model + in_parentheses(parameters));
   if (!summary.data.empty()) add_entry(text, "data", summary.data + in_parentheses(summary.split));

@@ -12,14 +12,14 @@ namespace {
 // network, small enough that the first can leave early.
 constexpr std::int64_t kBucketBytes = 25'000'000;
 
+}  // namespace
+
 int bucket_count(std::int64_t asked, const Replica& replica) {
   if (asked > 0) return static_cast<int>(asked);
   const auto bytes = static_cast<std::int64_t>(replica.gradients().nbytes());
   return static_cast<int>(
       std::clamp<std::int64_t>((bytes + kBucketBytes - 1) / kBucketBytes, 1, 64));
 }
-
-}  // namespace
 
 GradientAveraging::GradientAveraging(const StrategyContext& context, Group group,
                                      const GradientOptions& options)

@@ -3,8 +3,13 @@
 #include <functional>
 
 #include "huddle/core/error.h"
+#include "huddle/strategy/ad_psgd.h"
+#include "huddle/strategy/asp.h"
 #include "huddle/strategy/bsp.h"
 #include "huddle/strategy/ds_sync.h"
+#include "huddle/strategy/eager.h"
+#include "huddle/strategy/p_reduce.h"
+#include "huddle/strategy/random_groups.h"
 #include "huddle/strategy/rounds.h"
 #include "huddle/strategy/sesgd.h"
 
@@ -23,6 +28,12 @@ std::vector<Entry> entries() {
       {bsp_info(), check_bsp, make_bsp},
       {ds_sync_info(), check_ds_sync, make_ds_sync},
       {sesgd_info(), check_sesgd, make_sesgd},
+      {asp_info(), check_served, make_asp},
+      {ssp_info(), check_served, make_ssp},
+      {ad_psgd_info(), check_ad_psgd, make_ad_psgd},
+      {eager_info(), check_eager, make_eager},
+      {random_groups_info(), check_random_groups, make_random_groups},
+      {p_reduce_info(), check_p_reduce, make_p_reduce},
   };
   for (const RoundPreset& preset : round_presets())
     entries.push_back(

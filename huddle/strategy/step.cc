@@ -3,13 +3,10 @@
 #include <ATen/ATen.h>
 
 namespace huddle {
-namespace {
 
 void clip(const at::Tensor& gradients, double clip_norm) {
   if (clip_norm > 0) gradients.mul_((clip_norm / (gradients.norm() + 1e-6)).clamp_max(1.0));
 }
-
-}  // namespace
 
 Outcome take_step(Strategy& strategy, Replica& replica, Step step, double clip_norm) {
   const Update update = strategy.before_update(step);

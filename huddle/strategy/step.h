@@ -8,9 +8,11 @@
 
 namespace huddle {
 
-// Gradients are scaled down to the norm `clip_norm` before the update (0: never), as torch's
-// clip_grad_norm_ does. REQUIRES: the strategy has seen before_forward and gradients_ready for
-// every bucket of this step.
+// Scales gradients down to the norm `clip_norm` (0: never), as torch's clip_grad_norm_ does.
+void clip(const at::Tensor& gradients, double clip_norm);
+
+// Gradients are clipped before the update that the caller applies. REQUIRES: the strategy has seen
+// before_forward and gradients_ready for every bucket of this step.
 Outcome take_step(Strategy& strategy, Replica& replica, Step step, double clip_norm = 0);
 
 }  // namespace huddle

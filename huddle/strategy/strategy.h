@@ -87,6 +87,10 @@ class Strategy {
   // What a trainer has to do about statistics: measure them for `recompute`, warn of `keep`.
   virtual StatisticsPolicy statistics_policy() const { return StatisticsPolicy::average; }
 
+  // What the strategy counted of the run, by name ("p_reduce.bridges"): of all workers together,
+  // told by one of them. REQUIRES: after `finish`.
+  virtual std::map<std::string, double> figures() const { return {}; }
+
   // With load: what a resumed run needs beyond the replica. May wait for what is in flight, which
   // changes nothing in how the run goes on. REQUIRES: between two steps, or after `finish`.
   virtual void save(Archive&) const {}

@@ -112,7 +112,7 @@ struct Sync::State {
     const auto elements = static_cast<double>(std::max<std::int64_t>(1, flat.parameters.numel()));
     for (; next_bucket < replica.buckets().size(); ++next_bucket) {
       const Bucket& bucket = replica.buckets()[next_bucket];
-      endpoint.compute(step, compute.per_step * compute.backward_share *
+      endpoint.compute(step, compute.per_step * compute.backward_share * passes *
                                  static_cast<double>(bucket.range.size()) / elements);
       strategy->gradients_ready(step, bucket);
     }
@@ -150,6 +150,7 @@ struct Sync::State {
 
   Step step;
   bool in_step = false;
+  int passes = 1;                  // Forward and backward passes of this step.
   std::vector<int> bucket_of;      // By parameter; -1 for one without elements.
   std::vector<int> parameters_in;  // By bucket.
   std::vector<int> awaited;        // By bucket: additions still to come in this step.
@@ -173,7 +174,9 @@ void Sync::begin_step(int backwards) {
   state.replica.set_learning_rate(
       learning_rate(state.optimizer));  // Buckets may be stepped during backward.
   state.strategy->before_forward(state.step);
-  state.endpoint.compute(state.step, state.compute.per_step * (1 - state.compute.backward_share));
+  state.passes = backwards;
+  state.endpoint.compute(state.step,
+                         state.compute.per_step * (1 - state.compute.backward_share) * backwards);
   state.awaited = state.parameters_in;
   for (int& count : state.awaited) count *= backwards;
   state.next_bucket = 0;

@@ -83,8 +83,8 @@ class WorkerLoop {
       const Outcome outcome = take_step(progress);
       progress = outcome.progress;
       go_on = outcome.go_on;
-      if (options_.save && options_.save_every > 0 && log_.steps_done % options_.save_every == 0 &&
-          log_.steps_done < options_.steps)
+      if (counts_steps && options_.save && options_.save_every > 0 &&
+          log_.steps_done % options_.save_every == 0 && log_.steps_done < options_.steps)
         save();
     }
     sync_.finish();
@@ -97,7 +97,9 @@ class WorkerLoop {
  private:
   Outcome take_step(double progress) {
     const Step step = sync_.next_step();
-    const Time begin = endpoint_.now();
+    // In virtual time nothing is left out: whoever waited for others to be measured has waited.
+    const Time now = endpoint_.now();
+    const Time begin = endpoint_.is_virtual() && last_end_ ? *last_end_ : now;
     set_learning_rate(*optimizer_, rate_.at(progress));
     sync_.begin_step(options_.accumulate);
     double loss = 0;
@@ -109,12 +111,15 @@ class WorkerLoop {
       loss += share.item<double>();
     }
     const Outcome outcome = sync_.step();
+    last_end_ = endpoint_.now();
+    Meter::Total traffic = sync_.take_traffic();
+    traffic.time.wait += now - begin;
     record({.step = step,
             .begin = begin,
-            .end = endpoint_.now(),
+            .end = *last_end_,
             .loss = loss,
             .learning_rate = learning_rate(*optimizer_),
-            .traffic = sync_.take_traffic(),
+            .traffic = traffic,
             .group = outcome.group});
     if (options_.swa_start > 0 && step.value >= options_.swa_start &&
         (step.value - options_.swa_start) % options_.swa_every == 0)
@@ -125,7 +130,8 @@ class WorkerLoop {
   void record(const StepTaken& taken) {
     StepRecord line = log_.add(endpoint_.self(), taken);
     // Measuring is not training: it is neither timed nor counted.
-    if (options_.drift_every > 0 && log_.steps_done % options_.drift_every == 0)
+    if (!sync_.decides_the_end() && options_.drift_every > 0 &&
+        log_.steps_done % options_.drift_every == 0)
       line.drift = log_.drift = sync_.drift();
     observer_(line);
   }
@@ -179,7 +185,8 @@ class WorkerLoop {
     }
     // Everybody's file is written once everybody is here.
     barrier(endpoint_, Group::everyone(worker_.workers()),
-            {.sequence = {static_cast<std::uint32_t>(step)}}, options_.deadline);
+            {.lane = kMeasureLane, .sequence = {static_cast<std::uint32_t>(step)}},
+            options_.deadline);
     if (worker_.id() == 0)
       options_.save->commit({step, worker_.workers(), options_.saved_settings});
   }
@@ -195,6 +202,7 @@ class WorkerLoop {
   const LearningRate rate_;
   Sync sync_;
   RunningMean swa_;
+  std::optional<Time> last_end_;  // Of the step before.
 };
 
 }  // namespace

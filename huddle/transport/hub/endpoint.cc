@@ -47,7 +47,7 @@ Pending HubEndpoint::spawn(Lane lane, std::function<void(Endpoint&)> program) {
 
 void HubEndpoint::compute(Step step, Seconds work) {
   worker_.hub.begin_step(party_, step);
-  if (work > 0)
+  if (work > 0 || !worker_.hub.cluster().halts.empty())
     worker_.hub.sleep(party_, worker_.hub.cluster().compute_time(worker_.id, step, work));
 }
 

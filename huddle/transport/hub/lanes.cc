@@ -51,7 +51,14 @@ Pending Lanes::spawn(const Party& spawner, Lane lane, Program program) {
   hub_.wake(worker_);
   if (is_new) {
     lock.unlock();
-    auto started = hub_.scheduler().start(worker_, [this, &thread] { work(thread); });
+    std::unique_ptr<Scheduler::Thread> started;
+    try {
+      started = hub_.scheduler().start(worker_, [this, &thread] { work(thread); });
+    } catch (...) {
+      lock.lock();
+      threads_.erase(entry);
+      throw;
+    }
     lock.lock();
     thread.thread = std::move(started);
     hub_.wake(worker_);

@@ -82,9 +82,9 @@ void Platform::start_engine() {
 void Platform::make_links() {
   for (int link = 0; link < static_cast<int>(network_.links().size()); ++link) {
     const Network::NamedLink& named = network_.links()[static_cast<std::size_t>(link)];
-    links_.push_back(zone_->create_link(named.name, finite(network_.bandwidth(link, 0)))
-                         ->set_latency(0)
-                         ->seal());
+    const double at_first = network_.bandwidth(link, 0);
+    const double speed = at_first > 0 ? at_first : named.bytes_per_second;  // 0: is_cut() knows.
+    links_.push_back(zone_->create_link(named.name, finite(speed))->set_latency(0)->seal());
   }
 }
 
@@ -93,8 +93,9 @@ void Platform::make_delays() {
   for (int from = 0; from < cluster_.workers; ++from)
     for (int to = 0; to < cluster_.workers; ++to)
       delays_[network_.route(WorkerId{from}, WorkerId{to}).latency] = nullptr;
+  int delays = 0;
   for (auto& [latency, delay] : delays_)
-    delay = zone_->create_link(concat("latency ", latency), kPlenty)
+    delay = zone_->create_link(concat("latency ", ++delays), kPlenty)
                 ->set_latency(latency)
                 ->set_sharing_policy(sg::Link::SharingPolicy::FATPIPE)
                 ->seal();
@@ -131,7 +132,7 @@ bool Platform::is_cut(const Way& way) const {
          });
 }
 
-void Platform::send(const Stream& stream, double bytes, std::function<void(Ending)> ended) {
+void Platform::send(const Stream& stream, double bytes, Ended ended) {
   Flight flight{stream, bytes, std::move(ended)};
   const auto [queue, is_idle] = queues_.try_emplace(stream);
   if (is_idle)
@@ -142,9 +143,14 @@ void Platform::send(const Stream& stream, double bytes, std::function<void(Endin
 
 void Platform::start(Flight flight) {
   const Way& way = *flight.stream.way;
+  flight.begin = sg::Engine::get_clock();
   note(way, 1, flight.bytes);
+  if (is_cut(way)) {
+    end(std::move(flight), Ending::broken);
+    return;
+  }
   const sg::CommPtr message = sg::Comm::sendto_init(host(way.from), host(way.to));
-  message->set_payload_size(static_cast<std::uint64_t>(std::llround(flight.bytes)));
+  message->set_payload_size(static_cast<std::uint64_t>(std::max(1.0, std::round(flight.bytes))));
   message->detach();
   flights_[message->get_impl()] = std::move(flight);
 }
@@ -153,20 +159,21 @@ void Platform::start(Flight flight) {
 void Platform::end(Flight flight, Ending ending) {
   const Way& way = *flight.stream.way;
   note(way, -1, 0);
+  const Time first_bytes = flight.begin + way.route.latency;
   const auto queue = queues_.find(flight.stream);
   if (queue->second.empty()) {
     queues_.erase(queue);
   } else {
     Flight next = std::move(queue->second.front());
     queue->second.pop_front();
-    start(std::move(next));
+    start(std::move(next));  // Which breaks too, where the link was cut.
   }
   if (ending == Ending::broken || way.latency_after == 0)
-    flight.ended(ending);
+    flight.ended(ending, first_bytes);
   else
     simgrid::kernel::timer::Timer::set(
         sg::Engine::get_clock() + way.latency_after,
-        [ended = std::move(flight.ended)] { ended(Ending::arrived); });
+        [ended = std::move(flight.ended), first_bytes] { ended(Ending::arrived, first_bytes); });
 }
 
 void Platform::note(const Way& way, int change, double bytes) {
@@ -176,6 +183,7 @@ void Platform::note(const Way& way, int change, double bytes) {
     if (use.messages == 0) use.since = now;
     use.messages += change;
     use.bytes += bytes;
+    if (bytes > 0) use.full += bytes / std::max(network_.bandwidth(link, now), 1.0);
     if (use.messages == 0) use.busy += now - use.since;
   }
 }
@@ -217,15 +225,15 @@ void Platform::start_background(const Background& background, int link) {
     const sg::CommPtr traffic = sg::Comm::sendto_init();
     traffic->set_rate(background.bytes_per_second)->set_payload_size(kEndless);
     traffic->set_source(from)->set_destination(to);  // Which starts it.
-    if (background.until == kForever) {
-      traffic->wait();
-      return;
-    }
     try {
-      traffic->wait_until(background.until);
+      if (background.until == kForever)
+        traffic->wait();
+      else
+        traffic->wait_until(background.until);
     } catch (const simgrid::TimeoutException&) {
+      traffic->cancel();
+    } catch (const simgrid::NetworkFailureException&) {  // Its link was cut.
     }
-    traffic->cancel();
   };
   sg::Actor::create("background", from, flow)->daemonize();
 }
@@ -239,6 +247,7 @@ std::vector<LinkUse> Platform::link_uses() const {
     uses.push_back({.name = named.name,
                     .bytes = use.bytes,
                     .busy = use.busy + (use.messages > 0 ? now - use.since : 0),
+                    .full = use.full,
                     .bytes_per_second = named.bytes_per_second});
   }
   return uses;

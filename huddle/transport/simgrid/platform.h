@@ -57,10 +57,12 @@ class Platform {
   bool is_cut(const Way& way) const;
 
   enum class Ending { arrived, broken };
+  using Ended = std::function<void(Ending, Time first_bytes)>;
 
   // Sends so many bytes and calls `ended` when the last has arrived, from outside all actors.
   // REQUIRES: called by an actor; the way has links.
-  void send(const Stream& stream, double bytes, std::function<void(Ending)> ended);
+  void send(const Stream& stream, double bytes, Ended ended);
+  bool is_busy(const Stream& stream) const { return queues_.contains(stream); }
 
   // Runs until all actors have ended.
   void run() { engine_->run(); }
@@ -72,13 +74,15 @@ class Platform {
   struct Use {
     double bytes = 0;
     Seconds busy = 0;
+    Seconds full = 0;
     int messages = 0;  // Under way now.
     Time since = 0;
   };
   struct Flight {
     Stream stream;
     double bytes = 0;
-    std::function<void(Ending)> ended;
+    Ended ended;
+    Time begin = 0;
   };
 
   void start_engine();

@@ -97,17 +97,23 @@ std::unique_ptr<Scheduler::Thread> SimScheduler::start(WorkerId worker,
 
 std::optional<Scheduler::Arrival> SimScheduler::carry(const Parcel& parcel,
                                                       std::function<void(const Arrival&)> arrived) {
-  const Platform::Way& way = platform_.way(parcel.from, parcel.to);
-  const double bytes = parcel.kind == Kind::payload ? parcel.bytes * payload_scale_ : parcel.bytes;
   const Time begin = now();
   if (parcel.lane == kMeasureLane) return Arrival{begin, begin};
+  const Platform::Way& way = platform_.way(parcel.from, parcel.to);
   if (platform_.is_cut(way)) return Arrival{begin, begin, true};
-  if (way.route.links.empty() || bytes < 0.5)
-    return Arrival{begin + way.route.latency, begin + way.route.latency};
-  to_do_.push_back([this, &way, lane = parcel.lane, bytes, begin, arrived = std::move(arrived)] {
-    platform_.send({&way, lane}, bytes, [this, &way, begin, arrived](Platform::Ending ending) {
+  const Platform::Stream stream{&way, parcel.lane};
+  const double bytes = parcel.bytes * payload_scale_;
+  // Control messages are a handful of bytes: they take their latency, from the moment they are
+  // sent. Payload begins to travel when both ends are there, as large messages do.
+  const bool is_control = parcel.kind == Kind::control;
+  if (is_control || way.route.links.empty() || (bytes < 0.5 && !platform_.is_busy(stream))) {
+    const Time end = std::max(begin, (is_control ? parcel.sent : begin) + way.route.latency);
+    return Arrival{end, end};
+  }
+  to_do_.push_back([this, stream, bytes, arrived = std::move(arrived)] {
+    platform_.send(stream, bytes, [this, arrived](Platform::Ending ending, Time first_bytes) {
       lock();
-      arrived({begin + way.latency_after, now(), ending == Platform::Ending::broken});
+      arrived({first_bytes, now(), ending == Platform::Ending::broken});
       unlock();
     });
   });

@@ -45,6 +45,10 @@ std::vector<Loss> ThreadsLauncher::run(const std::function<void(Endpoint&)>& bod
   }
   Endings endings;
   std::exception_ptr not_started;
+  std::thread fate;  // Before the workers: if no thread can be had, nothing has begun.
+  if (std::any_of(options_.cluster.deaths.begin(), options_.cluster.deaths.end(),
+                  [](const Death& death) { return death.time.has_value(); }))
+    fate = std::thread([&] { hub.let_die_in_time(); });
   std::vector<std::thread> threads;
   try {
     for (int worker = 0; worker < options_.cluster.workers; ++worker)
@@ -56,10 +60,9 @@ std::vector<Loss> ThreadsLauncher::run(const std::function<void(Endpoint&)>& bod
     hub.stop(reason);
     not_started = std::make_exception_ptr(Error(reason));
   }
-  std::thread fate([&] { hub.let_die_in_time(); });
   for (std::thread& thread : threads) thread.join();
   hub.close();
-  fate.join();
+  if (fate.joinable()) fate.join();
   {
     const std::lock_guard lock(mutex_);
     hub_ = nullptr;

@@ -1,0 +1,49 @@
+// What is worth knowing of the groups that formed: sizes, staleness, how well they mixed, who
+// worked how much.
+//
+// Costs P^2 additions a group; asking for the figures costs N^3 operations, for rho.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "huddle/core/group_former.h"
+#include "huddle/core/meeting_rates.h"
+
+namespace huddle {
+
+class GroupLog {
+ public:
+  // REQUIRES: workers >= 1.
+  explicit GroupLog(int workers);
+
+  void stepped(WorkerId worker) { ++steps_[static_cast<std::size_t>(worker.value)]; }
+  void add(const FormedGroup& group);
+
+  // Whether the former holds, from `now` on. Moments are told in order.
+  void holding(bool holds, Time now);
+
+  // By name, each behind `prefix`:
+  //   groups, aborted, bridges, holds, held_s, longest_apart      counts, and seconds held
+  //   group_size, groups_of.3                                     the mean, and groups of that size
+  //   staleness, staleness_max, staleness.2                       of members: mean, largest, how
+  //                                                               many so far behind the newest
+  //   rho, rho_random                                             of these groups, of random ones
+  //   share.5                                                     of all steps, by that worker
+  std::map<std::string, double> figures(const std::string& prefix,
+                                        const GroupFormerCounters& counters) const;
+
+ private:
+  std::vector<std::int64_t> steps_;                 // By worker.
+  std::map<std::size_t, std::int64_t> sizes_;       // Groups of each size.
+  std::map<std::int64_t, std::int64_t> staleness_;  // Members of each.
+  MeetingRates meetings_;
+  bool holds_ = false;
+  Time held_since_ = 0;
+  Seconds held_ = 0;
+};
+
+}  // namespace huddle

@@ -1,0 +1,30 @@
+// P-Reduce: average with whoever is ready.
+//
+//   x_i <- x_i - lr * u_i;  k_i <- k_i + 1      a local optimizer step, momentum stays local
+//   report ready to the controller, wait for a group S of the first P that are
+//   x_i <- sum over j in S of w_j x_j;  k_i <- max over S of k_j
+//
+// Nobody waits for the slowest worker, only for P-1 others. The run ends when all workers together
+// have taken their steps, whoever took them. Paper: SIGMOD 2021, DOI 10.1145/3448016.3452773; what
+// is published and what is ours: docs/partial_reduce.md.
+//
+// Cost per step: one average in a group of P, and two control messages in sequence.
+//
+// Loss: a member that loses a peer in the middle of an average keeps its own model and asks for
+// another group; only the loss of the controller's worker ends the run.
+
+#pragma once
+
+#include <memory>
+
+#include "huddle/strategy/registry.h"
+
+namespace huddle {
+
+SpecInfo p_reduce_info();
+void check_p_reduce(const Options& options, const StrategySetting& setting);
+
+// Throws UsageError unless the context knows the number of steps.
+std::unique_ptr<Strategy> make_p_reduce(const Options& options, const StrategyContext& context);
+
+}  // namespace huddle

@@ -1,0 +1,272 @@
+// Strategies without barriers in virtual time: whom a slow worker holds up, what a server costs,
+// how a run ends, and what a loss does.
+//
+// Each test is one simulation, in a process of its own (isolated_main.cc).
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "huddle/core/error.h"
+#include "huddle/strategy/registry.h"
+#include "huddle/strategy/step.h"
+#include "huddle/train/timing.h"
+#include "huddle/transport/simgrid/launcher.h"
+
+namespace huddle {
+namespace {
+
+Cluster eight() {
+  Cluster cluster;
+  cluster.workers = 8;
+  cluster.compute_per_step = 1;
+  cluster.seed = 3;
+  return cluster;
+}
+
+struct Timed {
+  TrainResult result;
+  std::map<int, std::int64_t> steps;  // By worker.
+  std::map<int, Seconds> blocked;     // By worker: wait and exchange.
+};
+
+Timed time_on(const Cluster& cluster, const std::string& strategy, std::int64_t steps) {
+  const auto launcher = make_sim_launcher({.cluster = cluster});
+  Timed timed;
+  timed.result = time_strategy(*launcher, 1e8,
+                               {.strategy = strategy,
+                                .workers = cluster.workers,
+                                .steps = steps,
+                                .compute = {cluster.compute_per_step, cluster.backward_share}},
+                               [&](const StepRecord& record) {
+                                 ++timed.steps[record.worker.value];
+                                 timed.blocked[record.worker.value] +=
+                                     record.time.wait + record.time.exchange;
+                               });
+  return timed;
+}
+
+// Worker steps per second.
+double rate(const Cluster& cluster, const std::string& strategy, std::int64_t steps = 200) {
+  const Timed timed = time_on(cluster, strategy, steps);
+  if (timed.result.error) std::rethrow_exception(timed.result.error);
+  return static_cast<double>(timed.result.summary.steps_taken) / timed.result.summary.seconds;
+}
+
+// Section 11 of the specification, last column and bsp's: free links, c = 1.
+struct Throughput {
+  const char* strategy;
+  double one_slow;    // One worker takes twice as long.
+  double two_slower;  // Two take three times as long.
+};
+
+class OfEight : public testing::TestWithParam<Throughput> {};
+
+TEST_P(OfEight, OneIsTwiceAsSlow) {
+  Cluster cluster = eight();
+  cluster.slowdowns = {{.worker = {5}, .factor = 2}};
+  EXPECT_NEAR(rate(cluster, GetParam().strategy) / GetParam().one_slow, 1, 0.03);
+}
+
+TEST_P(OfEight, TwoAreThreeTimesAsSlow) {
+  Cluster cluster = eight();
+  cluster.slowdowns = {{.worker = {2}, .factor = 3}, {.worker = {5}, .factor = 3}};
+  EXPECT_NEAR(rate(cluster, GetParam().strategy) / GetParam().two_slower, 1, 0.03);
+}
+
+INSTANTIATE_TEST_SUITE_P(SimAsync, OfEight,
+                         testing::Values(Throughput{"asp", 7.5, 20. / 3},
+                                         Throughput{"asp:delay_scaled=on", 7.5, 20. / 3},
+                                         Throughput{"ad_psgd", 7.5, 20. / 3},
+                                         Throughput{"eager:mode=solo", 7.5, 20. / 3},
+                                         Throughput{"ssp", 4, 8. / 3},
+                                         Throughput{"ssp:bound=0", 4, 8. / 3},
+                                         Throughput{"random_groups", 4, 8. / 3}));
+
+// A round waits for its initiator, and that is the slow worker now and then.
+TEST(SimAsync, EagerWithAMajorityIsHeldUpByASlowInitiatorOnly) {
+  Cluster cluster = eight();
+  cluster.slowdowns = {{.worker = {5}, .factor = 2}};
+  const double steps_per_second = rate(cluster, "eager");
+  EXPECT_GT(steps_per_second, 5);
+  EXPECT_LT(steps_per_second, 7.4);
+}
+
+TEST(SimAsync, EagerStopsWithTheRoundThatCompletesTheBudget) {
+  Cluster cluster = eight();
+  cluster.slowdowns = {{.worker = {5}, .factor = 4}};
+  const Timed timed = time_on(cluster, "eager", 50);
+  ASSERT_FALSE(timed.result.error);
+  EXPECT_GE(timed.result.summary.steps_taken, 400);
+  EXPECT_LE(timed.result.summary.steps_taken, 400 + 8);
+}
+
+class TheBudget : public testing::TestWithParam<const char*> {};
+
+TEST_P(TheBudget, IsTakenExactlyAndFastWorkersTakeMoreOfIt) {
+  Cluster cluster = eight();
+  cluster.slowdowns = {{.worker = {5}, .factor = 4}};
+  const Timed timed = time_on(cluster, GetParam(), 50);
+  ASSERT_FALSE(timed.result.error);
+  EXPECT_EQ(timed.result.summary.steps_taken, 8 * 50);
+  EXPECT_NEAR(static_cast<double>(timed.steps.at(5)), 400 / 7.25 / 4, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(SimAsync, TheBudget, testing::Values("asp", "ad_psgd"));
+
+class ALoss : public testing::TestWithParam<std::tuple<const char*, double>> {};
+
+TEST_P(ALoss, IsNamedAndHoldsUpNobody) {
+  const auto& [strategy, time] = GetParam();
+  Cluster cluster = eight();
+  cluster.nic_bytes_per_second = 1e9;  // Exchanges take time, so that a death can hit one.
+  cluster.deaths = {{.worker = {3}, .step = {}, .time = time}};
+  const Timed timed = time_on(cluster, strategy, 20);
+  if (timed.result.error) std::rethrow_exception(timed.result.error);
+  ASSERT_EQ(timed.result.summary.lost.size(), 1u);
+  EXPECT_NE(timed.result.summary.lost[0].find("worker 3"), std::string::npos);
+  EXPECT_GE(timed.result.summary.steps_taken, 8 * 20 - 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(SimAsync, ALoss,
+                         testing::Combine(testing::Values("asp", "ssp", "ad_psgd"),
+                                          testing::Values(2.5, 5.05, 7.12, 10.31, 11.73)));
+
+class ACollectivesLoss : public testing::TestWithParam<const char*> {};
+
+TEST_P(ACollectivesLoss, EndsTheRunAndIsNamed) {
+  Cluster cluster = eight();
+  cluster.deaths = {{.worker = {3}, .step = {}, .time = 5.5}};
+  const Timed timed = time_on(cluster, GetParam(), 20);
+  ASSERT_TRUE(timed.result.error);
+  EXPECT_THROW(std::rethrow_exception(timed.result.error), PeerLost);
+  EXPECT_LT(timed.result.summary.seconds, 8) << "nobody waited for a deadline";
+}
+
+INSTANTIATE_TEST_SUITE_P(SimAsync, ACollectivesLoss,
+                         testing::Values("eager", "eager:mode=solo", "random_groups"));
+
+class TheServersLoss : public testing::TestWithParam<const char*> {};
+
+TEST_P(TheServersLoss, EndsTheRunAndIsNamed) {
+  Cluster cluster = eight();
+  cluster.deaths = {{.worker = {0}, .step = {}, .time = 5.5}};
+  const Timed timed = time_on(cluster, GetParam(), 20);
+  ASSERT_TRUE(timed.result.error);
+  try {
+    std::rethrow_exception(timed.result.error);
+  } catch (const PeerLost& lost) {
+    EXPECT_EQ(lost.peer(), WorkerId{0}) << lost.what();
+    EXPECT_NE(std::string(lost.what()).find("worker 0 died"), std::string::npos) << lost.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(SimAsync, TheServersLoss, testing::Values("asp", "ssp", "ad_psgd"));
+
+// One model there and one back, alone on the links.
+TEST(SimAsync, AStepWithAServerCostsTwoModelsAndTwoLatencies) {
+  Cluster cluster = eight();
+  cluster.workers = 2;
+  cluster.nic_bytes_per_second = 1e9;
+  cluster.latency_in_rack = 0.01;
+  const Timed timed = time_on(cluster, "asp:buckets=1", 20);
+  EXPECT_NEAR(timed.blocked.at(1) / static_cast<double>(timed.steps.at(1)), 0.2 + 0.02, 0.003);
+  EXPECT_NEAR(timed.blocked.at(0), 0, 1e-6) << "the server's own worker pays nothing";
+}
+
+TEST(SimAsync, BackwardHidesAPushThatFitsIntoIt) {
+  Cluster cluster = eight();
+  cluster.workers = 2;
+  cluster.nic_bytes_per_second = 1e9;
+  const Timed timed = time_on(cluster, "asp:buckets=8", 20);
+  EXPECT_NEAR(timed.blocked.at(1) / static_cast<double>(timed.steps.at(1)), 0.1 + 0.1 / 8, 0.003);
+}
+
+// Seven models go in and out of worker 0 for every seven steps.
+TEST(SimAsync, TheServersConnectionIsTheBottleneck) {
+  Cluster cluster = eight();
+  cluster.compute_per_step = 0.01;
+  cluster.nic_bytes_per_second = 1e9;
+  const Timed timed = time_on(cluster, "asp", 40);
+  const Seconds seconds = timed.result.summary.seconds;
+  const double remote = static_cast<double>(timed.result.summary.steps_taken - timed.steps.at(0));
+  // Equal workers push together and are answered together; in the end each gets the final model.
+  EXPECT_NEAR(seconds / (remote * (0.1 + 0.1) + 7 * 0.1), 1, 0.03);
+}
+
+TEST(SimAsync, AnAdPsgdExchangeHidesBehindComputing) {
+  Cluster cluster = eight();
+  cluster.nic_bytes_per_second = 1e9;
+  EXPECT_NEAR(rate(cluster, "ad_psgd", 50), 8, 0.1);
+}
+
+TEST(SimAsync, AnAdPsgdExchangeTakesOneModelEachWay) {
+  Cluster cluster = eight();
+  cluster.workers = 2;
+  cluster.compute_per_step = 0;
+  cluster.nic_bytes_per_second = 1e9;
+  const Timed timed = time_on(cluster, "ad_psgd", 20);
+  EXPECT_NEAR(timed.blocked.at(0) / static_cast<double>(timed.steps.at(0)), 0.1, 0.002);
+}
+
+// What the first parameter is in the end, when every gradient is 1 and the learning rate is 1.
+double descend(const Cluster& cluster, const std::string& strategy, std::int64_t steps) {
+  double end = 0;
+  make_sim_launcher({.cluster = cluster})->run([&](Endpoint& endpoint) {
+    Replica replica(at::zeros({4}, at::kDouble), at::ones({4}, at::kDouble), at::zeros({0}), {4},
+                    UpdateRule({.learning_rate = 1}));
+    Meter meter;
+    const auto made = make_strategy(strategy, {endpoint, replica, meter, {}, 0, steps});
+    bool go_on = true;
+    for (Step step; go_on; ++step.value) {
+      made->before_forward(step);
+      endpoint.compute(step, 1);
+      for (const Bucket& bucket : replica.buckets()) made->gradients_ready(step, bucket);
+      go_on = take_step(*made, replica, step).go_on;
+    }
+    made->finish();
+    if (endpoint.self().value == 0) end = replica.parameters()[0].item<double>();
+  });
+  return end;
+}
+
+// Four equal workers: the first four gradients are 0, 1, 2 and 3 updates old, all others 3.
+TEST(SimAsync, ADelayScaledGradientCountsByItsAge) {
+  Cluster cluster = eight();
+  cluster.workers = 4;
+  EXPECT_NEAR(descend(cluster, "asp:delay_scaled=on", 10), -(1 + 1. / 2 + 1. / 3 + 1. / 4) - 9,
+              1e-12);
+}
+
+TEST(SimAsync, APlainAspGradientCountsOneNth) {
+  Cluster cluster = eight();
+  cluster.slowdowns = {{.worker = {5}, .factor = 3}};
+  EXPECT_NEAR(descend(cluster, "asp", 10), -10, 1e-12);
+}
+
+// Worker i moves to -i in its first step; from then on only exchanges move it.
+TEST(SimAsync, AdPsgdModelsMix) {
+  Cluster cluster = eight();
+  cluster.jitter = 0.1;
+  std::map<int, double> ends;
+  make_sim_launcher({.cluster = cluster})->run([&](Endpoint& endpoint) {
+    Replica replica(at::zeros({4}, at::kDouble), at::zeros({4}, at::kDouble), at::zeros({0}), {4},
+                    UpdateRule({.learning_rate = 1}));
+    Meter meter;
+    const auto strategy = make_strategy("ad_psgd", {endpoint, replica, meter, {}});
+    for (Step step; step.value < 60; ++step.value) {
+      strategy->before_forward(step);
+      replica.gradients().fill_(step.value == 0 ? endpoint.self().value : 0);
+      endpoint.compute(step, 1);
+      take_step(*strategy, replica, step);
+    }
+    strategy->finish();
+    ends[endpoint.self().value] = replica.parameters()[0].item<double>();
+  });
+  for (const auto& [worker, end] : ends) EXPECT_NEAR(end, -3.5, 0.01) << worker;
+}
+
+}  // namespace
+}  // namespace huddle
