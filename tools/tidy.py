@@ -128,6 +128,7 @@ RULES = {
     "word": "threads, locks, clocks, macros, environment variables and the like only where the table WORDS lets them",
     "left-to-do": "a note of work left over names its issue (#12)",
     "unbuilt": "every .cc is named in a CMakeLists.txt; every .h is included by somebody",
+    "type": "a type's name is defined in one header only: everything is in one namespace",
     "size": f"header <= {HEADER_LINES} lines, body <= {BODY_LINES}, test <= {TEST_LINES}, function <= {FUNCTION_LINES};"
     " exceptions stand in the table LARGER and only shrink",
     "path": "no absolute path of anybody's machine (a folder for temporary files only in tests)",
@@ -269,6 +270,19 @@ def check_unbuilt(sources):
             yield source.finding(1, "unbuilt", "no file includes it: use it, or delete it")
 
 
+def check_types(sources):
+    """All of Huddle is one namespace: two types of one name would be one to the linker."""
+    places = {}
+    for source in sources:
+        if source.suffix != ".h" or not source.path.startswith("huddle/"):
+            continue
+        for match in re.finditer(r"^(?:struct|class|enum class) (\w+)[^;{]*\{", source.code, re.MULTILINE):
+            line = source.code.count("\n", 0, match.start()) + 1
+            first = places.setdefault(match[1], source.path)
+            if first != source.path:
+                yield source.finding(line, "type", f"{match[1]} is defined in {first} too: give one another name")
+
+
 def cpp_functions(source):
     """(name, first line, lines) of each function with a body, by its braces. Approximate: enough to measure."""
     code, depth, start, opened, name = source.code, [], 0, 0, ""
@@ -368,6 +382,7 @@ def check_all(sources):
         if source.suffix == ".h":
             yield from check_header(source)
     yield from check_unbuilt(sources)
+    yield from check_types(sources)
     yield from check_size([source for source in sources if source.suffix in CPP | PYTHON])
 
 

@@ -57,7 +57,7 @@ DeviationVariance by_components(const PhaseSpace& space, double beta) {
 }
 
 // C^T matrix C.
-Matrix sandwiched(const std::vector<Overlap>& overlaps, const Matrix& matrix, int groups) {
+Matrix sandwiched(const std::vector<SharedMembers>& overlaps, const Matrix& matrix, int groups) {
   return carried(overlaps, transposed(carried(overlaps, matrix, groups)), groups);
 }
 
@@ -68,7 +68,8 @@ double averaged_momentum(const PhaseSpace& space, double beta) {
   const int start = size(space.period() - 1);
   Matrix xx(start, start), xv(start, start), vv(start, start);
   return stationary_mean(space.period(), [&](std::int64_t step) {
-    const std::vector<Overlap> next = overlaps(space.at(step + space.period() - 1), space.at(step));
+    const std::vector<SharedMembers> next =
+        overlaps(space.at(step + space.period() - 1), space.at(step));
     Matrix gg = sandwiched(next, vv, size(step));
     gg.scale(beta * beta);
     gg.add(1, deviations(space.at(step)));
@@ -115,7 +116,7 @@ double local_momentum(const PhaseSpace& space, double beta) {
   Matrix xx(start, start), xv(start, space.workers());
   return stationary_mean(space.period(), [&](std::int64_t step) {
     const PhaseGroups& phase = space.at(step);
-    const std::vector<Overlap> next = overlaps(space.at(step + space.period() - 1), phase);
+    const std::vector<SharedMembers> next = overlaps(space.at(step + space.period() - 1), phase);
     xv = carried(next, xv, phase.groups());
     xv.scale(beta);
     const Matrix crossed = gathered(xv, phase);

@@ -79,8 +79,8 @@ Matrix deviations(const PhaseGroups& phase) {
   return matrix;
 }
 
-std::vector<Overlap> overlaps(const PhaseGroups& from, const PhaseGroups& to) {
-  std::vector<Overlap> list;
+std::vector<SharedMembers> overlaps(const PhaseGroups& from, const PhaseGroups& to) {
+  std::vector<SharedMembers> list;
   for (const Meeting& meeting : meetings(from, to))
     list.push_back(
         {meeting.from, meeting.to,
@@ -90,9 +90,9 @@ std::vector<Overlap> overlaps(const PhaseGroups& from, const PhaseGroups& to) {
   return list;
 }
 
-Matrix carried(const std::vector<Overlap>& overlaps, const Matrix& matrix, int groups) {
+Matrix carried(const std::vector<SharedMembers>& overlaps, const Matrix& matrix, int groups) {
   Matrix result(groups, matrix.columns());
-  for (const Overlap& overlap : overlaps) {
+  for (const SharedMembers& overlap : overlaps) {
     double* const to = result.row(overlap.to);
     const double* const from = matrix.row(overlap.from);
     for (int column = 0; column < matrix.columns(); ++column)

@@ -31,15 +31,15 @@ struct PhaseGroups {
 Matrix deviations(const PhaseGroups& phase);
 
 // C_pq as a list.
-struct Overlap {
+struct SharedMembers {
   int from = 0;
   int to = 0;
   double weight = 0;
 };
-std::vector<Overlap> overlaps(const PhaseGroups& from, const PhaseGroups& to);
+std::vector<SharedMembers> overlaps(const PhaseGroups& from, const PhaseGroups& to);
 
 // C_pq^T * matrix, whose rows are coordinates of phase p; `groups` is how many phase q has.
-Matrix carried(const std::vector<Overlap>& overlaps, const Matrix& matrix, int groups);
+Matrix carried(const std::vector<SharedMembers>& overlaps, const Matrix& matrix, int groups);
 
 // The connected components that workers form when they are joined phase by phase.
 class Components {

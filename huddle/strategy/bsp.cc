@@ -1,6 +1,7 @@
 #include "huddle/strategy/bsp.h"
 
 #include "huddle/strategy/gradient_averaging.h"
+#include "huddle/strategy/shared_keys.h"
 
 namespace huddle {
 namespace {
@@ -46,10 +47,7 @@ SpecInfo bsp_info() {
                 .help = "how a group averages; default: pair for 2, halving_doubling up to 128 kB, "
                         "else ring",
                 .choices = algorithm_names()},
-               {.name = "buckets",
-                .fallback = "0",
-                .help = "how many buckets the gradients travel in; 0: one for every 25 MB",
-                .maximum = 1000},
+               buckets_key(),
                {.name = "lanes",
                 .fallback = "1",
                 .help = "how many buckets may travel side by side",
@@ -64,9 +62,8 @@ SpecInfo bsp_info() {
 }
 
 void check_bsp(const Options& options, const StrategySetting& setting) {
-  const Algorithm algorithm = parse_algorithm(options.text("algorithm"));
-  if (algorithm != Algorithm::automatic)
-    make_plan(algorithm, 0, racks_of(Group::everyone(setting.cluster.workers), setting.cluster));
+  check_algorithm(parse_algorithm(options.text("algorithm")),
+                  Group::everyone(setting.cluster.workers), setting.cluster);
 }
 
 std::unique_ptr<Strategy> make_bsp(const Options& options, const StrategyContext& context) {

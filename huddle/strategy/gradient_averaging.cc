@@ -14,6 +14,13 @@ constexpr std::int64_t kBucketBytes = 25'000'000;
 
 }  // namespace
 
+KeyInfo buckets_key() {
+  return {.name = "buckets",
+          .fallback = "0",
+          .help = "how many buckets the gradients travel in; 0: one for every 25 MB",
+          .maximum = 1000};
+}
+
 int bucket_count(std::int64_t asked, const Replica& replica) {
   if (asked > 0) return static_cast<int>(asked);
   const auto bytes = static_cast<std::int64_t>(replica.gradients().nbytes());

@@ -29,6 +29,9 @@ struct GradientOptions {
 // Programs beside the worker use the lanes 1..kGradientLanes.
 inline constexpr int kGradientLanes = 60;
 
+// The key `buckets` of whoever lets gradients travel.
+KeyInfo buckets_key();
+
 // How many buckets to cut into where `asked` is 0: one for every 25 MB.
 int bucket_count(std::int64_t asked, const Replica& replica);
 

@@ -26,21 +26,21 @@ at::Tensor to_tensor(const Push& push) {
   return numbers({push.is_last ? 1.0 : 0.0, push.learning_rate});
 }
 
-at::Tensor to_tensor(const Answer& answer) {
+at::Tensor to_tensor(const ServerAnswer& answer) {
   return numbers({answer.go_on ? 1.0 : 0.0, static_cast<double>(answer.updates),
                   static_cast<double>(answer.bytes_sent),
                   static_cast<double>(answer.messages_sent)});
 }
 
 at::Tensor empty_push() { return at::zeros({kPushNumbers}, at::kDouble); }
-at::Tensor empty_answer() { return at::zeros({kAnswerNumbers}, at::kDouble); }
+at::Tensor empty_server_answer() { return at::zeros({kAnswerNumbers}, at::kDouble); }
 
 Push to_push(const at::Tensor& tensor) {
   const double* const values = tensor.const_data_ptr<double>();
   return {.is_last = values[0] != 0, .learning_rate = values[1]};
 }
 
-Answer to_answer(const at::Tensor& tensor) {
+ServerAnswer to_server_answer(const at::Tensor& tensor) {
   const double* const values = tensor.const_data_ptr<double>();
   return {.go_on = values[0] != 0,
           .updates = whole(values[1]),
@@ -165,10 +165,10 @@ void ParameterServer::answer(Endpoint& endpoint, WorkerId worker) {
   to.version = state_.updates;
   send_parameters(endpoint, worker);
   to.answers.push_back(endpoint.send(worker, kAnswerTag,
-                                     to_tensor(Answer{.go_on = go_on,
-                                                      .updates = state_.updates,
-                                                      .bytes_sent = bytes_sent_,
-                                                      .messages_sent = messages_sent_})));
+                                     to_tensor(ServerAnswer{.go_on = go_on,
+                                                            .updates = state_.updates,
+                                                            .bytes_sent = bytes_sent_,
+                                                            .messages_sent = messages_sent_})));
   listen(endpoint, worker);
 }
 

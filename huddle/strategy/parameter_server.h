@@ -42,7 +42,7 @@ struct ServerState {
 };
 
 // What passes between worker and server, in a lane of its own. A worker sends a Push and its
-// gradients, bucket by bucket, and gets an Answer and the parameters; after its last step
+// gradients, bucket by bucket, and gets a ServerAnswer and the parameters; after its last step
 // it sends a Push that says so, and gets the final parameters once everybody has done that.
 inline constexpr Lane kServerLane{60};
 inline constexpr WorkerId kServerWorker{0};
@@ -58,7 +58,7 @@ struct Push {
   bool is_last = false;  // No gradients follow, now or ever.
   double learning_rate = 0;
 };
-struct Answer {
+struct ServerAnswer {
   bool go_on = true;
   std::int64_t updates = 0;        // Applied so far.
   std::int64_t bytes_sent = 0;     // By the server, to other workers.
@@ -67,11 +67,11 @@ struct Answer {
 
 // As they travel; the empty ones are there to receive into.
 at::Tensor to_tensor(const Push& push);
-at::Tensor to_tensor(const Answer& answer);
+at::Tensor to_tensor(const ServerAnswer& answer);
 at::Tensor empty_push();
-at::Tensor empty_answer();
+at::Tensor empty_server_answer();
 Push to_push(const at::Tensor& tensor);
-Answer to_answer(const at::Tensor& tensor);
+ServerAnswer to_server_answer(const at::Tensor& tensor);
 
 class ParameterServer {
  public:

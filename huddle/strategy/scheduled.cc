@@ -134,9 +134,7 @@ class ScheduledAveraging final : public Strategy {
 void check_groups(const Schedule& schedule, const Options& options,
                   const StrategySetting& setting) {
   const Algorithm algorithm = parse_algorithm(options.text("algorithm"));
-  if (algorithm == Algorithm::automatic || algorithm == Algorithm::ring ||
-      algorithm == Algorithm::direct)
-    return;  // They fit every group, and there may be thousands.
+  if (fits_every_group(algorithm)) return;  // There may be thousands of groups.
   if (options.integer("warmup") > 0)
     check_algorithm(algorithm, Group::everyone(setting.cluster.workers), setting.cluster);
   if (schedule.period() == 0 && (algorithm == Algorithm::sharded || algorithm == Algorithm::pair))

@@ -44,13 +44,13 @@ class Served final : public Strategy {
       clip(replica_.gradients(), clip_norm_);
       for (const Bucket& bucket : replica_.buckets()) push(bucket);
     }
-    at::Tensor answer = empty_answer();
+    at::Tensor answer = empty_server_answer();
     Pending answered = endpoint_.receive(kServerWorker, kAnswerTag, answer);
     receive_parameters();
     answered.wait(options_.deadline);
     for (Pending& sent : pushed_) sent.wait(options_.deadline);
     pushed_.clear();
-    answer_ = to_answer(answer);
+    answer_ = to_server_answer(answer);
     settle(from);
     return Update::elsewhere;
   }
@@ -157,10 +157,10 @@ class Served final : public Strategy {
   Meter& meter_;
   ServerOptions options_;
   const double clip_norm_;
-  const bool is_host_;  // The server runs beside this worker.
-  Exchange exchange_;   // Of this step.
-  Answer answer_;       // The last one.
-  Answer counted_;      // What the meter knows of.
+  const bool is_host_;    // The server runs beside this worker.
+  Exchange exchange_;     // Of this step.
+  ServerAnswer answer_;   // The last one.
+  ServerAnswer counted_;  // What the meter knows of.
   std::optional<ServerState> resumed_;
   std::vector<Pending> pushed_;
   std::unique_ptr<ParameterServer> server_;
@@ -169,12 +169,7 @@ class Served final : public Strategy {
 
 }  // namespace
 
-std::vector<KeyInfo> served_keys() {
-  return {{.name = "buckets",
-           .fallback = "0",
-           .help = "how many buckets the gradients travel in; 0: one for every 25 MB",
-           .maximum = 1000}};
-}
+std::vector<KeyInfo> served_keys() { return {buckets_key()}; }
 
 std::unique_ptr<Strategy> make_served(const ServerOptions& server, const Options& options,
                                       const StrategyContext& context) {

@@ -38,8 +38,13 @@ void check_slots(const Options& options, const StrategySetting& setting) {
                           "Use slots=keep, or --momentum 0.9."));
 }
 
+bool fits_every_group(Algorithm algorithm) {
+  return algorithm == Algorithm::automatic || algorithm == Algorithm::ring ||
+         algorithm == Algorithm::direct;
+}
+
 void check_algorithm(Algorithm algorithm, const Group& group, const Cluster& cluster) {
-  if (algorithm == Algorithm::automatic || group.size() < 2) return;
+  if (fits_every_group(algorithm) || group.size() < 2) return;
   make_plan(choose(algorithm, group.size(), 0), 0, racks_of(group, cluster));
 }
 

@@ -22,6 +22,9 @@ KeyInfo slots_key();
 SlotPolicy slot_policy(const Options& options);
 void check_slots(const Options& options, const StrategySetting& setting);
 
+// Whether groups of any shape can average by this algorithm.
+bool fits_every_group(Algorithm algorithm);
+
 // Throws UsageError unless a group of this shape can average by this algorithm.
 void check_algorithm(Algorithm algorithm, const Group& group, const Cluster& cluster);
 

@@ -5,8 +5,14 @@
 
 #include "huddle/strategy/replica.h"
 #include "huddle/strategy/strategy.h"
+#include "huddle/transport/endpoint.h"
 
 namespace huddle {
+
+// Spends `seconds` of this worker's time as a backward pass does, telling the strategy of each
+// bucket at its moment: for gradients that are there already, or need not be.
+void replay_backward(Endpoint& endpoint, Strategy& strategy, const Replica& replica, Step step,
+                     Seconds seconds);
 
 // Scales gradients down to the norm `clip_norm` (0: never), as torch's clip_grad_norm_ does.
 void clip(const at::Tensor& gradients, double clip_norm);

@@ -106,18 +106,6 @@ struct Sync::State {
       strategy->gradients_ready(step, buckets[next_bucket++]);
   }
 
-  // Where computing passes time that is not its own, the backward pass has run whole by now, in no
-  // time; it is lived through again here, with the strategy told of each bucket at its moment.
-  void replay_backward() {
-    const auto elements = static_cast<double>(std::max<std::int64_t>(1, flat.parameters.numel()));
-    for (; next_bucket < replica.buckets().size(); ++next_bucket) {
-      const Bucket& bucket = replica.buckets()[next_bucket];
-      endpoint.compute(step, compute.per_step * compute.backward_share * passes *
-                                 static_cast<double>(bucket.range.size()) / elements);
-      strategy->gradients_ready(step, bucket);
-    }
-  }
-
   // The mean of everybody's `values`. In double: equal models of float32 have exactly their own
   // value as mean, and no drift.
   at::Tensor mean_of(const at::Tensor& values) {
@@ -186,9 +174,13 @@ void Sync::begin_step(int backwards) {
 Outcome Sync::step() {
   State& state = *state_;
   check(state.in_step, "step() without begin_step()");
-  if (state.replays_backward) state.replay_backward();
-  // Parameters that took no part in the loss never report; their gradients are 0.
-  state.report_ready(std::numeric_limits<int>::max());
+  if (state.replays_backward)
+    // The backward pass has run whole by now, in no time that counts; it is lived through again.
+    replay_backward(state.endpoint, *state.strategy, state.replica, state.step,
+                    state.compute.per_step * state.compute.backward_share * state.passes);
+  else
+    // Parameters that took no part in the loss never report; their gradients are 0.
+    state.report_ready(std::numeric_limits<int>::max());
   state.in_step = false;
   const Outcome outcome = take_step(*state.strategy, state.replica, state.step, state.clip_norm);
   ++state.step.value;

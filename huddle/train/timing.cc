@@ -46,11 +46,7 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
     endpoint.compute(step, 0);
     strategy->before_forward(step);
     endpoint.compute(step, options.compute.per_step - backward);
-    for (const Bucket& bucket : replica.buckets()) {
-      endpoint.compute(step, backward * static_cast<double>(bucket.range.size()) /
-                                 static_cast<double>(elements));
-      strategy->gradients_ready(step, bucket);
-    }
+    replay_backward(endpoint, *strategy, replica, step, backward);
     const Outcome outcome = take_step(*strategy, replica, step);
     go_on = outcome.go_on;
     observer(log.add(endpoint.self(), {.step = step,

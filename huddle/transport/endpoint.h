@@ -63,7 +63,8 @@ class Endpoint {
   // program's own endpoint is valid while it runs. REQUIRES: lane is not the main lane.
   virtual Pending spawn(Lane lane, std::function<void(Endpoint&)> program) = 0;
 
-  // Runs `body` while no other exclusive body of this worker runs.
+  // Runs `body` while no other exclusive body of this worker runs. Bodies are brief: whoever waits
+  // for one longer than a default deadline gets a Timeout. REQUIRES: not from inside another one.
   virtual void exclusive(const std::function<void()>& body) = 0;
 
   // Passes the time that `work` seconds of this step's computation take on this worker, simulated

@@ -27,7 +27,6 @@ namespace huddle {
 struct Engine {
   std::string name;
   std::function<std::unique_ptr<Launcher>(const Cluster&)> make;
-  bool runs_again = true;  // A launcher can be used more than once.
 };
 
 inline void PrintTo(const Engine& engine, std::ostream* out) { *out << engine.name; }
@@ -55,6 +54,9 @@ class ConformanceOfSize : public testing::TestWithParam<std::tuple<Engine, int>>
 // The same for engines that have a native group average: these alone instantiate them.
 class NativeConformance : public Conformance {};
 class NativeConformanceOfSize : public ConformanceOfSize {};
+
+// For engines whose launchers can be used more than once: these alone instantiate it.
+class RepeatedConformance : public Conformance {};
 
 // How instances are made and named; see conformance_threads.cc.
 inline auto sizes() { return testing::Values(1, 2, 3, 4, 5, 7, 9); }

@@ -7,14 +7,13 @@ namespace huddle {
 namespace {
 
 Engine sim() {
-  return {.name = "sim",
-          .make = [](const Cluster& cluster) { return make_sim_launcher({.cluster = cluster}); },
-          .runs_again = false};
+  return {"sim", [](const Cluster& cluster) { return make_sim_launcher({.cluster = cluster}); }};
 }
 
 INSTANTIATE_TEST_SUITE_P(Sim, Conformance, testing::Values(sim()), name_of_engine);
 INSTANTIATE_TEST_SUITE_P(Sim, ConformanceOfSize, testing::Combine(testing::Values(sim()), sizes()),
                          name_of_size);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RepeatedConformance);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NativeConformance);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NativeConformanceOfSize);
 

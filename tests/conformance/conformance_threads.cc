@@ -17,6 +17,8 @@ Engine messages() { return threads("messages", ThreadsOptions::Native::off); }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Conformance, testing::Values(native(), messages()),
                          name_of_engine);
+INSTANTIATE_TEST_SUITE_P(Threads, RepeatedConformance, testing::Values(native(), messages()),
+                         name_of_engine);
 INSTANTIATE_TEST_SUITE_P(Threads, ConformanceOfSize,
                          testing::Combine(testing::Values(native(), messages()), sizes()),
                          name_of_size);

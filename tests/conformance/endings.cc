@@ -201,8 +201,7 @@ TEST_P(Conformance, AStoppedRunThrowsInterruptedThoughAllBodiesReturn) {
 }
 
 // The first run leaves a message behind that the second must not find.
-TEST_P(Conformance, ALauncherRunsAgainAfterANormalRun) {
-  if (!GetParam().runs_again) GTEST_SKIP() << "this engine runs once per process";
+TEST_P(RepeatedConformance, ALauncherRunsAgainAfterANormalRun) {
   const auto launcher = make_launcher(3);
   for (const int round : {1, 2}) {
     const auto losses = launcher->run([&](Endpoint& endpoint) {

@@ -56,26 +56,33 @@ void Hub::sleep(const Party& party, Seconds seconds) {
 }
 
 void Hub::exclusive(const Party& party, const std::function<void()>& body) {
-  const auto set = [&](bool busy) {
+  const Deadline deadline;
+  {
     const std::lock_guard lock(scheduler_);
-    worker_state(party.worker).is_exclusive = busy;
+    const Party*& holder = worker_state(party.worker).exclusive_holder;
+    check(holder != &party, "an exclusive body begins another one");
+    const Time give_up = now() + deadline.after;
+    while (holder != nullptr) {
+      require_running(party);
+      if (now() >= give_up)
+        throw Timeout(
+            late(party.worker, "waiting for another exclusive body of its own to end", deadline));
+      rest(party.worker, give_up);
+    }
+    holder = &party;
+  }
+  const auto release = [&] {
+    const std::lock_guard lock(scheduler_);
+    worker_state(party.worker).exclusive_holder = nullptr;
     wake(party.worker);
   };
-  {
-    std::unique_lock lock(scheduler_);
-    while (worker_state(party.worker).is_exclusive) {
-      require_running(party);
-      rest(party.worker, kForever);
-    }
-    worker_state(party.worker).is_exclusive = true;
-  }
   try {
     body();
   } catch (...) {
-    set(false);
+    release();
     throw;
   }
-  set(false);
+  release();
 }
 
 std::string Hub::loss_of(WorkerId worker) {

@@ -93,7 +93,7 @@ class Hub {
     std::string reason;
     Step step{-1};
     int operations_in_step = 0;
-    bool is_exclusive = false;
+    const Party* exclusive_holder = nullptr;
   };
 
   // The two queues of one (sender, receiver, tag); at most one of them holds anything.

@@ -1,7 +1,6 @@
 #include "huddle/transport/simgrid/platform.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <simgrid/Exception.hpp>
 #include <simgrid/kernel/Timer.hpp>
