@@ -146,6 +146,11 @@ TEST_P(RackCosts, ARingRackByRack) {
   expect_within(0.01, of_all(Algorithm::ring, Overlap::none), ring_seconds(network(), payload()));
 }
 
+TEST_P(RackCosts, ARingThatLeavesItsRackAtEveryHop) {
+  expect_within(0.01, of_all(Algorithm::scattered_ring, Overlap::none),
+                scattered_ring_seconds(network(), payload()));
+}
+
 TEST_P(RackCosts, AGridsPhaseOfRacks) {
   expect_within(0.01, simulated_phase(exercise(), grid(), 0),
                 average_of(GetParam().per_rack, GetParam().nic));

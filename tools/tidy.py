@@ -248,8 +248,7 @@ def check_words(source):
 
 def check_left_to_do(source):
     for number, line in enumerate(source.lines, 1):
-        match = LEFT_TO_DO.search(line)
-        if match:
+        for match in LEFT_TO_DO.finditer(line):
             yield source.finding(number, "left-to-do", f"{match[0]} without an issue: do it, or write {match[0]}(#12)")
 
 
@@ -273,14 +272,11 @@ def check_unbuilt(sources):
 def check_types(sources):
     """All of Huddle is one namespace: two types of one name would be one to the linker."""
     places = {}
-    for source in sources:
-        if source.suffix != ".h" or not source.path.startswith("huddle/"):
-            continue
+    for source in (source for source in sources if source.suffix == ".h"):
         for match in re.finditer(r"^(?:struct|class|enum class) (\w+)[^;{]*\{", source.code, re.MULTILINE):
-            line = source.code.count("\n", 0, match.start()) + 1
-            first = places.setdefault(match[1], source.path)
-            if first != source.path:
-                yield source.finding(line, "type", f"{match[1]} is defined in {first} too: give one another name")
+            if places.setdefault(match[1], source.path) != source.path:
+                mend = f"{match[1]} is defined in {places[match[1]]} too: give one another name"
+                yield source.finding(source.code.count("\n", 0, match.start()) + 1, "type", mend)
 
 
 def cpp_functions(source):
@@ -348,10 +344,8 @@ def check_layout(source):
             yield source.finding(number, "layout", "trailing space")
         if "\t" in line and source.suffix in CPP | PYTHON:
             yield source.finding(number, "layout", "tab: use spaces")
-        hidden = INVISIBLE.search(line)
-        if hidden:
-            code = f"U+{ord(hidden[0]):04X}"
-            yield source.finding(number, "layout", f"invisible character {code}: remove it, or write an escape")
+        for hidden in INVISIBLE.findall(line):
+            yield source.finding(number, "layout", f"invisible character U+{ord(hidden):04X}: remove or escape it")
         if columns and len(line) > columns:
             mend = "run `make format`" if source.suffix in CPP else "break the line"
             yield source.finding(number, "layout", f"{len(line)} columns, {columns} are the limit: {mend}")
@@ -392,8 +386,7 @@ def main():
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="another repository")
     options = parser.parse_args()
     if options.list:
-        for name, text in RULES.items():
-            print(f"{name:11} {text}")
+        print("\n".join(f"{name:11} {text}" for name, text in RULES.items()))
         return 0
     sources = read_repository(options.root.resolve())
     findings = sorted(set(check_all(sources)))

@@ -40,8 +40,8 @@ void check_counts(const CLI::App& command, const TrainConfig& config) {
   require(config.deadline > 0, concat("--deadline is ", config.deadline, "; it must be positive."));
   require(config.save_every >= 0,
           concat("--save-every is ", config.save_every, "; it must not be negative."));
-  require(config.drift_every >= 0,
-          concat("--drift-every is ", config.drift_every, "; it must not be negative."));
+  require(config.evaluate_every >= 0,
+          concat("--evaluate-every is ", config.evaluate_every, "; it must not be negative."));
   for (const char* option : {"--out", "--save", "--resume", "--data-dir"})
     require(command.count(option) == 0 || !command.get_option(option)->as<std::string>().empty(),
             concat(option, " is empty; name a folder."));
@@ -77,13 +77,6 @@ std::vector<NamedTensors> load_states(const TrainConfig& config, std::int64_t st
   return states;
 }
 
-// Measuring makes workers wait for one another, which real time does not show but virtual time
-// does: there it is done at the end only, unless asked for.
-std::int64_t drift_every(const TrainConfig& config) {
-  if (config.drift_every > 0) return config.drift_every;
-  return is_simulated(config.engine) ? 0 : std::max<std::int64_t>(1, config.steps / 20);
-}
-
 TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
                         const UpdateOptions& update, double payload_scale) {
   return {.strategy = config.strategy,
@@ -98,7 +91,7 @@ TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
           .compute = {run.cluster.compute_per_step, run.cluster.backward_share},
           .payload_scale = payload_scale,
           .deadline = {config.deadline},
-          .drift_every = drift_every(config),
+          .evaluate_every = config.evaluate_every,
           .swa_start = config.swa_start,
           .swa_every = config.swa_every > 0 ? config.swa_every : run.problem->steps_per_epoch(),
           .save_every = config.save_every,
@@ -110,7 +103,7 @@ void prepare_timing(const CLI::App& command, const TrainConfig& config, Prepared
                     const UpdateOptions& update) {
   for (const char* option :
        {"--data", "--model", "--split", "--epochs", "--save", "--resume", "--swa-start",
-        "--drift-every", "--accumulate", "--batch", "--schedule"})
+        "--evaluate-every", "--accumulate", "--batch", "--schedule"})
     require(command.count(option) == 0,
             concat(option, " does not go with --timing-only, which trains nothing."));
   run.launcher = make_engine(config.engine, run.cluster, 1);
@@ -259,8 +252,10 @@ int train_command(const CLI::App& command, TrainConfig config) {
                    config.quiet ? ProgressMode::quiet : progress_mode(stderr));
   const auto observer = [&](const StepRecord& record) {
     if (run.files) run.files->append(record);
-    if (record.worker == WorkerId{0})
-      progress->update(record.step.value + 1, record.loss, record.drift);
+    if (record.worker == WorkerId{0}) progress->update(std::llround(record.progress), record.loss);
+  };
+  run.options.evaluated = [&](std::int64_t models, std::int64_t of) {
+    progress->evaluated(models, of);
   };
   TrainResult result =
       config.timing_only

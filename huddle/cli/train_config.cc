@@ -114,7 +114,7 @@ void declare_workload(CLI::App& command, TrainConfig& config) {
       ->capture_default_str();
   command
       .add_option("--split", config.split,
-                  "how samples are dealt out: iid, fixed, dirichlet:0.5, skew:0.64")
+                  "how samples are dealt out: iid, fixed, dirichlet:0.5, skew:0.64, rare:3")
       ->group(group)
       ->capture_default_str();
   CLI::Option* steps =
@@ -187,9 +187,8 @@ void declare_files(CLI::App& command, TrainConfig& config) {
                   "go on from the checkpoint in this folder; its settings are taken over")
       ->group(group);
   command
-      .add_option(
-          "--drift-every", config.drift_every,
-          "steps between measurements of drift; 0: twenty times a run, in simulation at the end")
+      .add_option("--evaluate-every", config.evaluate_every,
+                  "steps between models of the run that are judged after it; 0: only the last is")
       ->group(group)
       ->capture_default_str();
   command.add_flag("--quiet", config.quiet, "no progress, no closing table")->group(group);

@@ -37,7 +37,7 @@ struct TrainConfig {
   double clip_norm = 0;
   std::string schedule = "constant";
   std::int64_t seed = 1;
-  std::int64_t drift_every = 0;
+  std::int64_t evaluate_every = 0;
   std::int64_t swa_start = 0;
   std::int64_t swa_every = 0;
   double deadline = 300;

@@ -18,7 +18,7 @@
 #include "huddle/collective/execute.h"
 #include "huddle/collective/plan.h"
 #include "huddle/collective/trace.h"
-#include "huddle/core/record.h"
+#include "huddle/core/meter.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

@@ -78,8 +78,8 @@ void expect_right(const Case& test) {
 
 TEST(Average, EveryAlgorithmSizeAndTypeGivesTheMeanInEqualBitsOnBothPaths) {
   for (const Algorithm algorithm :
-       {Algorithm::automatic, Algorithm::ring, Algorithm::halving_doubling, Algorithm::direct,
-        Algorithm::leader, Algorithm::sharded})
+       {Algorithm::automatic, Algorithm::ring, Algorithm::scattered_ring,
+        Algorithm::halving_doubling, Algorithm::direct, Algorithm::leader, Algorithm::sharded})
     for (const int workers : {1, 2, 3, 5, 8})
       for (const std::int64_t elements : {0, 1, 7, 1009})
         for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kBFloat16})

@@ -6,6 +6,8 @@
 #include "huddle/collective/barrier.h"
 #include "huddle/collective/broadcast.h"
 #include "huddle/collective/gather.h"
+#include "huddle/collective/roll_call.h"
+#include "huddle/core/error.h"
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {
@@ -52,6 +54,42 @@ TEST(Barrier, NobodyLeavesBeforeEverybodyHasCome) {
       EXPECT_EQ(come.load(), workers);
     });
   }
+}
+
+TEST(RollCall, FindsEverybodyWhereNobodyIsLost) {
+  for (const int workers : {1, 2, 5})
+    run(workers, [&](Endpoint& endpoint) {
+      EXPECT_EQ(roll_call(endpoint, Lane{9}, kDeadline), Group::everyone(workers));
+    });
+}
+
+// One is gone before the others report, one while they wait for it.
+TEST(RollCall, LeavesOutWhoeverIsLostOnAllOthersAlike) {
+  ThreadsOptions options;
+  options.cluster.workers = 5;
+  options.cluster.deaths = {{.worker = {2}, .step = {0}}, {.worker = {4}, .step = {1}}};
+  std::atomic<int> agreed{0};
+  const auto losses = make_threads_launcher(options)->run([&](Endpoint& endpoint) {
+    endpoint.compute(Step{0}, 0);
+    if (endpoint.self() == WorkerId{4}) {
+      endpoint.compute(Step{0}, 0.02);
+      endpoint.compute(Step{1}, 0);
+    }
+    EXPECT_EQ(roll_call(endpoint, Lane{9}, kDeadline), Group({{0}, {1}, {3}}));
+    ++agreed;
+  });
+  EXPECT_EQ(losses.size(), 2u);
+  EXPECT_EQ(agreed.load(), 3);
+}
+
+TEST(RollCall, FailsForAllWithoutWorkerZero) {
+  ThreadsOptions options;
+  options.cluster.workers = 3;
+  options.cluster.deaths = {{.worker = {0}, .step = {0}}};
+  make_threads_launcher(options)->run([&](Endpoint& endpoint) {
+    endpoint.compute(Step{0}, 0);
+    EXPECT_THROW(roll_call(endpoint, Lane{9}, kDeadline), PeerLost);
+  });
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "huddle/collective/plan.h"
-#include "huddle/core/record.h"
+#include "huddle/core/meter.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

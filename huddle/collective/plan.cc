@@ -20,8 +20,8 @@ constexpr std::int64_t kLatencyBoundBytes = 128 * 1024;
 }  // namespace
 
 const std::vector<std::string>& algorithm_names() {
-  static const std::vector<std::string> names{"default", "pair",    "ring",  "halving_doubling",
-                                              "leader",  "sharded", "direct"};
+  static const std::vector<std::string> names{"default", "pair",    "ring",   "halving_doubling",
+                                              "leader",  "sharded", "direct", "scattered_ring"};
   return names;
 }
 
@@ -57,6 +57,7 @@ Plan make_plan(Algorithm algorithm, int position, const Racks& racks, Overlap ov
   switch (algorithm) {
     case Algorithm::pair: return pair_plan(position, members);
     case Algorithm::ring: return ring_plan(position, members);
+    case Algorithm::scattered_ring: return scattered_ring_plan(position, racks);
     case Algorithm::halving_doubling: return halving_doubling_plan(position, members);
     case Algorithm::leader: return leader_plan(position, racks);
     case Algorithm::sharded: return sharded_plan(position, racks, overlap);

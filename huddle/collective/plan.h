@@ -23,7 +23,16 @@
 
 namespace huddle {
 
-enum class Algorithm { automatic, pair, ring, halving_doubling, leader, sharded, direct };
+enum class Algorithm {
+  automatic,
+  pair,
+  ring,
+  halving_doubling,
+  leader,
+  sharded,
+  direct,
+  scattered_ring
+};
 
 // The names users write, in the order of the enumeration; the first, "default", is the rule of
 // `choose`.

@@ -39,8 +39,9 @@ std::int64_t elements_sent(const Plan& plan, std::int64_t elements) {
 
 TEST(Plan, EveryAlgorithmAddsEveryContributionOnceForAnyGroupSize) {
   for (int members = 2; members <= 33; ++members)
-    for (const Algorithm algorithm : {Algorithm::ring, Algorithm::halving_doubling,
-                                      Algorithm::direct, Algorithm::leader, Algorithm::sharded})
+    for (const Algorithm algorithm :
+         {Algorithm::ring, Algorithm::halving_doubling, Algorithm::direct, Algorithm::leader,
+          Algorithm::sharded, Algorithm::scattered_ring})
       EXPECT_NO_THROW(trace(plans_of(algorithm, racks_of_sizes({members})))) << members;
   EXPECT_NO_THROW(trace(plans_of(Algorithm::pair, racks_of_sizes({2}))));
 }
@@ -53,6 +54,7 @@ TEST(Plan, HierarchiesAddEveryContributionOnceForAnyRacks) {
       if (racks * per_rack == 1) continue;
       EXPECT_NO_THROW(trace(plans_of(Algorithm::leader, shape))) << racks << "x" << per_rack;
       EXPECT_NO_THROW(trace(plans_of(Algorithm::sharded, shape))) << racks << "x" << per_rack;
+      EXPECT_NO_THROW(trace(plans_of(Algorithm::scattered_ring, shape)));
     }
   EXPECT_NO_THROW(trace(plans_of(Algorithm::leader, racks_of_sizes({3, 1, 2}))));
 }

@@ -1,6 +1,8 @@
 #include "huddle/collective/ring.h"
 
+#include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace huddle {
 
@@ -20,13 +22,35 @@ void Ring::all_gather(int step, int phase, Plan& plan) const {
   plan.actions.push_back(on_part(Action::Verb::copy, left(), owned_part() - step - 1, phase));
 }
 
-Plan ring_plan(int position, int members) {
+namespace {
+
+// Of the member at `index`, where they sit in this order.
+Plan plan_in_order(std::vector<int> order, int index) {
+  const Ring ring{.members = std::move(order), .index = index};
+  const int members = ring.size();
   Plan plan{.segments = members, .pieces = 1, .actions = {}};
-  Ring ring{.members = std::vector<int>(static_cast<std::size_t>(members)), .index = position};
-  std::iota(ring.members.begin(), ring.members.end(), 0);
   for (int step = 0; step < members - 1; ++step) ring.reduce_scatter(step, step, plan);
   for (int step = 0; step < members - 1; ++step) ring.all_gather(step, members - 1 + step, plan);
   return plan;
+}
+
+}  // namespace
+
+Plan ring_plan(int position, int members) {
+  std::vector<int> order(static_cast<std::size_t>(members));
+  std::iota(order.begin(), order.end(), 0);
+  return plan_in_order(std::move(order), position);
+}
+
+Plan scattered_ring_plan(int position, const Racks& racks) {
+  std::vector<int> order;
+  std::size_t largest = 0;
+  for (const auto& rack : racks) largest = std::max(largest, rack.size());
+  for (std::size_t place = 0; place < largest; ++place)
+    for (const auto& rack : racks)
+      if (place < rack.size()) order.push_back(rack[place]);
+  const auto self = std::find(order.begin(), order.end(), position);
+  return plan_in_order(order, static_cast<int>(self - order.begin()));
 }
 
 }  // namespace huddle

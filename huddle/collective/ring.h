@@ -14,6 +14,9 @@ namespace huddle {
 
 Plan ring_plan(int position, int members);
 
+// The ring of somebody who does not know the racks: every hop leaves its rack where it can.
+Plan scattered_ring_plan(int position, const Racks& racks);
+
 // One member's place in a ring that is part of a larger plan. The ring passes `members` parts of
 // `part_segments` segments each, the first of which begins at `first_segment`.
 struct Ring {

@@ -1,22 +1,17 @@
 // What is written down about a run: where each worker's time went, step by step, and what the run
 // came to.
-//
-// Time is told apart in the same way everywhere. *wait*: blocked until the first bytes of a peer
-// arrive. *exchange*: blocked after that. *hidden*: in flight while the worker computes. *compute*:
-// everything else.
 
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "huddle/core/group.h"
 #include "huddle/core/ids.h"
+#include "huddle/core/meter.h"
 
 namespace huddle {
 
@@ -29,81 +24,36 @@ struct LinkUse {
   double bytes_per_second = 0;
 };
 
-// One group average (or broadcast …) as one worker saw it.
-struct Exchange {
-  Time begin = 0;
-  Time first_bytes = 0;  // When the first data of a peer was there.
-  Time end = 0;
-  std::int64_t bytes_sent = 0;
-  std::int64_t messages_sent = 0;
-};
-
-// Seconds of one worker, disjoint; they add up to the time that has passed, but for `hidden`, which
-// runs beside compute.
-struct TimeSplit {
-  Seconds compute = 0;
-  Seconds wait = 0;
-  Seconds exchange = 0;
-  Seconds hidden = 0;
-};
-
 // One line of steps.jsonl: one worker, one step.
 struct StepRecord {
   WorkerId worker;
   Step step;
-  Time end = 0;  // When the step was over.
+  double progress = 0;  // Steps of the run that were done then, as the strategy counts them.
+  Time end = 0;         // When the step was over.
   double loss = 0;
   double learning_rate = 0;
   TimeSplit time;
   std::int64_t bytes_sent = 0;
   std::int64_t messages_sent = 0;
-  Group group;                  // With whom the worker averaged.
-  std::optional<double> drift;  // Of all workers, where it was measured at this step.
-};
-
-// Adds up what one worker exchanged since the last `take`. Used by that worker's own thread alone.
-class Meter {
- public:
-  // The worker was blocked from `from` to `to` until all of `exchanges` had ended. Whatever of them
-  // lies outside that was hidden behind computation.
-  void blocked(std::span<const Exchange> exchanges, Time from, Time to) {
-    Time first_bytes = to;
-    for (const Exchange& exchange : exchanges) {
-      first_bytes = std::min(first_bytes, exchange.first_bytes);
-      const Seconds overlap = std::min(exchange.end, to) - std::max(exchange.begin, from);
-      total_.time.hidden += exchange.end - exchange.begin - std::max(overlap, 0.0);
-      total_.bytes_sent += exchange.bytes_sent;
-      total_.messages_sent += exchange.messages_sent;
-    }
-    const Time first = std::max(first_bytes, from);
-    total_.time.wait += first - from;
-    total_.time.exchange += to - first;
-  }
-
-  // An exchange that the worker sat through from beginning to end.
-  void blocked(const Exchange& exchange) { blocked({&exchange, 1}, exchange.begin, exchange.end); }
-
-  struct Total {
-    TimeSplit time;  // `compute` stays 0: the meter does not see it.
-    std::int64_t bytes_sent = 0;
-    std::int64_t messages_sent = 0;
-  };
-
-  // What was added up since the last call.
-  Total take() {
-    const Total taken = total_;
-    total_ = {};
-    return taken;
-  }
-
- private:
-  Total total_;
+  Group group;                   // With whom the worker averaged.
+  Time began = 0;                // By the engine's clock, for timelines.
+  Time ended = 0;                // Likewise.
+  std::vector<Blocked> blocked;  // Where the meter keeps them.
 };
 
 // How good a model is on the test set.
 struct Quality {
   double loss = 0;
   std::optional<double> accuracy;  // Absent where there are no classes.
+  std::vector<double> by_class;    // The accuracy on the samples of each class.
+};
+
+// How good the mean of the workers' models was at one moment of the run.
+struct CurvePoint {
+  double progress = 0;  // Steps of the run that were done.
+  Time time = 0;        // When the last worker's model was taken.
+  Quality consensus;
+  double drift = 0;
 };
 
 // The closing figures of a run, all that summary.json and the closing table need.
@@ -118,7 +68,7 @@ struct Summary {
   int workers = 0;
   std::int64_t batch = 0;
   std::int64_t steps = 0;        // Asked for.
-  std::int64_t steps_done = 0;   // By the slowest worker.
+  std::int64_t steps_done = 0;   // By the slowest worker; where each has its own pace, by the mean.
   std::int64_t steps_taken = 0;  // By all workers together, in this run.
   std::uint64_t seed = 0;
   std::int64_t parameters = 0;
@@ -129,8 +79,10 @@ struct Summary {
   std::optional<Quality> swa;  // The mean of all workers' running means, where they are kept.
   std::map<std::string, Quality> others;  // Further models of the strategy (an anchor), by name.
   std::vector<Quality> by_worker;
+  std::vector<CurvePoint> curve;  // In the order of time; empty where nobody asked for it.
   std::optional<double> drift;
-  std::vector<TimeSplit> time;  // By worker.
+  std::map<std::string, double> figures;  // What the strategy counted, by name.
+  std::vector<TimeSplit> time;            // By worker.
   double bytes_sent_per_worker = 0;
   std::vector<std::string> lost;  // One line per worker that was lost.
   std::vector<std::string> warnings;

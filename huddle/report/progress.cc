@@ -20,6 +20,8 @@ constexpr Seconds kLineInterval = 2;
 constexpr std::size_t kUsualWidth = 80;
 constexpr std::size_t kWidthForBar = 40;
 
+}  // namespace
+
 Seconds steady_seconds() {
   return std::chrono::duration<Seconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();
@@ -30,8 +32,6 @@ std::size_t terminal_width(std::FILE* out) {
   const bool known = ::ioctl(::fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return known ? size.ws_col : kUsualWidth;
 }
-
-}  // namespace
 
 ProgressMode progress_mode(std::FILE* out) {
   return ::isatty(::fileno(out)) == 1 ? ProgressMode::bar : ProgressMode::lines;
@@ -47,7 +47,7 @@ Progress::Progress(std::FILE* out, std::int64_t total_steps, ProgressMode mode, 
 
 Progress::~Progress() { finish(); }
 
-void Progress::update(std::int64_t steps_done, double loss, std::optional<double> drift) {
+void Progress::update(std::int64_t steps_done, double loss) {
   if (mode_ == ProgressMode::quiet) return;
   const std::scoped_lock lock(mutex_);
   if (finished_) return;
@@ -57,13 +57,21 @@ void Progress::update(std::int64_t steps_done, double loss, std::optional<double
     first_steps_done_ = steps_done;
     first_at_ = now_;
   }
-  if (drift) {
-    state_->drift = drift;
-    is_shown_ = false;
-  }
   if (steps_done < state_->steps_done) return;
   state_->steps_done = steps_done;
   state_->loss = loss;
+  show_if_due();
+}
+
+void Progress::evaluated(std::int64_t models, std::int64_t of) {
+  const std::scoped_lock lock(mutex_);
+  if (finished_ || !state_) return;
+  now_ = clock_();
+  state_->evaluation = fmt::format("evaluating {}/{}", models, of);
+  show_if_due();
+}
+
+void Progress::show_if_due() {
   is_shown_ = false;
   const Seconds interval = mode_ == ProgressMode::bar ? kBarInterval : kLineInterval;
   if (!shown_at_ || now_ - *shown_at_ >= interval) show();
@@ -101,8 +109,8 @@ double Progress::share_done() const {
   return std::min(1.0, static_cast<double>(state_->steps_done) / static_cast<double>(total_steps_));
 }
 
-// "37/100   37 %  12.5/s  loss 0.3120  5.0 s left  drift 0.01200", as far as these are known and
-// fit into `width`.
+// "37/100   37 %  12.5/s  loss 0.3120  5.0 s left", as far as these are known and fit into
+// `width`.
 std::string Progress::figures(std::size_t width) const {
   std::string text;
   const auto add = [&](const std::string& part) {
@@ -116,7 +124,7 @@ std::string Progress::figures(std::size_t width) const {
   if (speed > 0) add(format_rate(speed) + "/s");
   add("loss " + format_figure(state_->loss));
   if (speed > 0 && left > 0) add(format_seconds(static_cast<double>(left) / speed) + " left");
-  if (state_->drift) add("drift " + format_figure(*state_->drift));
+  if (!state_->evaluation.empty()) add(state_->evaluation);
   return text;
 }
 

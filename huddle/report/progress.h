@@ -24,6 +24,12 @@ enum class ProgressMode {
 // `bar` where `out` is a terminal, `lines` elsewhere.
 ProgressMode progress_mode(std::FILE* out);
 
+// How many columns `out` has; 80 where it is no terminal.
+std::size_t terminal_width(std::FILE* out);
+
+// Real time from any origin, never going back.
+Seconds steady_seconds();
+
 class Progress {
  public:
   // Seconds from any origin, never going back.
@@ -39,8 +45,11 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   // Any thread may call it. The farthest state counts: a worker that lags behind does not turn
-  // progress back. The drift shown is the last one measured.
-  void update(std::int64_t steps_done, double loss, std::optional<double> drift = {});
+  // progress back.
+  void update(std::int64_t steps_done, double loss);
+
+  // After the steps: so many of `of` models are evaluated.
+  void evaluated(std::int64_t models, std::int64_t of);
 
   // Shows the last state and ends the line; later calls do nothing, and later updates are not
   // shown.
@@ -50,10 +59,11 @@ class Progress {
   struct State {
     std::int64_t steps_done = 0;
     double loss = 0;
-    std::optional<double> drift;
+    std::string evaluation;  // "evaluating 3/40"; empty before that.
   };
 
   void show();
+  void show_if_due();
   std::string bar_line(std::size_t width) const;
   std::string plain_line() const;
   std::string figures(std::size_t width) const;

@@ -87,9 +87,10 @@ std::string json_number(double number) {
 fmt::memory_buffer step_line(const StepRecord& record) {
   fmt::memory_buffer line;
   const auto out = std::back_inserter(line);
-  fmt::format_to(out, R"({{"worker":{},"step":{},"end":{},"loss":{},"learning_rate":{},)",
-                 record.worker.value, record.step.value, json_number(record.end),
-                 json_number(record.loss), json_number(record.learning_rate));
+  fmt::format_to(
+      out, R"({{"worker":{},"step":{},"progress":{},"end":{},"loss":{},"learning_rate":{},)",
+      record.worker.value, record.step.value, json_number(record.progress), json_number(record.end),
+      json_number(record.loss), json_number(record.learning_rate));
   fmt::format_to(out, R"("time":{{"compute":{},"wait":{},"exchange":{},"hidden":{}}},)",
                  json_number(record.time.compute), json_number(record.time.wait),
                  json_number(record.time.exchange), json_number(record.time.hidden));
@@ -97,9 +98,7 @@ fmt::memory_buffer step_line(const StepRecord& record) {
                  record.messages_sent);
   for (int position = 0; position < record.group.size(); ++position)
     fmt::format_to(out, "{}{}", position == 0 ? "" : ",", record.group[position].value);
-  line.push_back(']');
-  if (record.drift) fmt::format_to(out, R"(,"drift":{})", json_number(*record.drift));
-  fmt::format_to(out, "}}\n");
+  fmt::format_to(out, "]}}\n");
   return line;
 }
 
@@ -122,6 +121,23 @@ Json test_loss_json(const Summary& summary) {
   if (summary.swa) loss["swa"] = summary.swa->loss;
   for (const auto& [name, quality] : summary.others) loss[name] = quality.loss;
   return loss;
+}
+
+// Of the consensus; null where there are no classes.
+Json by_class_json(const Summary& summary) {
+  const bool has_classes = summary.consensus && !summary.consensus->by_class.empty();
+  return has_classes ? Json(summary.consensus->by_class) : Json(nullptr);
+}
+
+Json curve_json(const Summary& summary) {
+  Json list = Json::array();
+  for (const CurvePoint& point : summary.curve)
+    list.push_back({{"progress", point.progress},
+                    {"time", point.time},
+                    {"loss", point.consensus.loss},
+                    {"accuracy", or_null(point.consensus.accuracy)},
+                    {"drift", point.drift}});
+  return list;
 }
 
 Json time_json(const Summary& summary) {
@@ -158,6 +174,7 @@ Json summary_object(const Summary& summary, const std::string& version) {
           {"batch", summary.batch},
           {"steps", summary.steps},
           {"steps_done", summary.steps_done},
+          {"steps_taken", summary.steps_taken},
           {"seed", summary.seed},
           {"version", version},
           {"machine", machine_description()},
@@ -166,8 +183,11 @@ Json summary_object(const Summary& summary, const std::string& version) {
           {"samples_per_second", summary.samples_per_second},
           {"loss", summary.loss},
           {"accuracy", accuracy_json(summary)},
+          {"accuracy_by_class", by_class_json(summary)},
           {"test_loss", test_loss_json(summary)},
+          {"curve", curve_json(summary)},
           {"drift", or_null(summary.drift)},
+          {"figures", summary.figures},
           {"bytes_sent_per_worker", summary.bytes_sent_per_worker},
           {"time", time_json(summary)},
           {"cluster", summary.cluster.empty() ? Json(nullptr) : Json(summary.cluster)},

@@ -52,14 +52,14 @@ class RunFilesTest : public testing::Test {
 StepRecord full_record() {
   return {.worker = {3},
           .step = {41},
+          .progress = 42,
           .end = 1.5,
           .loss = 0.1,
           .learning_rate = 1e-5,
           .time = {.compute = 0.25, .wait = 0.5, .exchange = 0.125, .hidden = 0.0625},
           .bytes_sent = 5'000'000'000,
           .messages_sent = 7,
-          .group = Group({{5}, {3}, {0}}),
-          .drift = 0.75};
+          .group = Group({{5}, {3}, {0}})};
 }
 
 Summary full_summary() {
@@ -74,14 +74,17 @@ Summary full_summary() {
   summary.batch = 32;
   summary.steps = 100;
   summary.steps_done = 90;
+  summary.steps_taken = 180;
   summary.seed = std::numeric_limits<std::uint64_t>::max();
   summary.parameters = 12345;
   summary.seconds = 2.5;
   summary.samples_per_second = 2560;
   summary.loss = 0.5;
-  summary.consensus = Quality{.loss = 0.25, .accuracy = 0.875};
+  summary.consensus = Quality{.loss = 0.25, .accuracy = 0.875, .by_class = {0.75, 1}};
   summary.by_worker = {{.loss = 0.5, .accuracy = 0.75}, {.loss = 1.5, .accuracy = 0.25}};
+  summary.curve = {{.progress = 50, .time = 1.25, .consensus = {.loss = 0.75}, .drift = 0.5}};
   summary.drift = 0.125;
+  summary.figures = {{"p_reduce.bridges", 3}};
   summary.time = {{.compute = 1, .wait = 2, .exchange = 3, .hidden = 4}, {.compute = 5}};
   summary.bytes_sent_per_worker = 1e6;
   summary.lost = {"worker 1: \"gone\"\n"};
@@ -97,18 +100,17 @@ TEST_F(RunFilesTest, WritesEveryFieldOfARecord) {
   RunFiles files(directory_);
   files.append(full_record());
   const Json expected = Json::parse(R"({
-    "worker": 3, "step": 41, "end": 1.5, "loss": 0.1, "learning_rate": 1e-5,
+    "worker": 3, "step": 41, "progress": 42, "end": 1.5, "loss": 0.1, "learning_rate": 1e-5,
     "time": {"compute": 0.25, "wait": 0.5, "exchange": 0.125, "hidden": 0.0625},
-    "bytes_sent": 5000000000, "messages_sent": 7, "group": [0, 3, 5], "drift": 0.75})");
+    "bytes_sent": 5000000000, "messages_sent": 7, "group": [0, 3, 5]})");
   ASSERT_EQ(steps().size(), 1u);
   EXPECT_EQ(steps()[0], expected);
 }
 
-TEST_F(RunFilesTest, LeavesOutADriftThatWasNotMeasured) {
+TEST_F(RunFilesTest, WritesAnEmptyGroup) {
   RunFiles files(directory_);
   files.append({});
   ASSERT_EQ(steps().size(), 1u);
-  EXPECT_FALSE(steps()[0].contains("drift"));
   EXPECT_EQ(steps()[0]["group"], Json::array());
 }
 
@@ -117,14 +119,12 @@ TEST_F(RunFilesTest, WritesNumbersThatAreNotFiniteAsNull) {
   record.loss = kNan;
   record.learning_rate = kInfinity;
   record.time.wait = -kInfinity;
-  record.drift = kNan;
   RunFiles files(directory_);
   files.append(record);
   ASSERT_EQ(steps().size(), 1u);
   EXPECT_TRUE(steps()[0]["loss"].is_null());
   EXPECT_TRUE(steps()[0]["learning_rate"].is_null());
   EXPECT_TRUE(steps()[0]["time"]["wait"].is_null());
-  EXPECT_TRUE(steps()[0].at("drift").is_null());
 }
 
 TEST_F(RunFilesTest, KeepsNumbersToTheLastBit) {
@@ -249,10 +249,14 @@ TEST_F(RunFilesTest, WritesEveryFieldOfTheSummary) {
   EXPECT_EQ(written, Json::parse(R"({
     "strategy": "ds_sync:group=4", "engine": "threads", "model": "mlp", "data": "digits",
     "split": "iid", "optimizer": "sgd", "status": "complete", "workers": 2, "batch": 32,
-    "steps": 100, "steps_done": 90, "seed": 18446744073709551615, "version": "1.2.3",
+    "steps": 100, "steps_done": 90, "steps_taken": 180,
+    "seed": 18446744073709551615, "version": "1.2.3",
     "parameters": 12345, "seconds": 2.5, "samples_per_second": 2560.0, "loss": 0.5,
     "accuracy": {"consensus": 0.875, "worker_mean": 0.5, "worker_min": 0.25},
+    "accuracy_by_class": [0.75, 1.0],
     "test_loss": {"consensus": 0.25, "worker_mean": 1.0},
+    "curve": [{"progress": 50.0, "time": 1.25, "loss": 0.75, "accuracy": null, "drift": 0.5}],
+    "figures": {"p_reduce.bridges": 3.0},
     "drift": 0.125, "bytes_sent_per_worker": 1e6, "cluster": "a lab", "network": "alpha_beta",
     "links": [{"name": "rack 0 out", "bytes": 5.0, "busy": 2.0, "full": 1.25,
                "bytes_per_second": 4.0}],

@@ -87,11 +87,11 @@ class AdPsgd final : public Strategy {
   }
 
   void save(Archive& archive) const override {
-    if (budget_.is_limited()) archive.numbers["granted"] = budget_.granted();
+    if (budget_.is_limited()) archive.numbers["begun"] = budget_.begun();
   }
 
   void load(const Archive& archive) override {
-    if (archive.numbers.contains("granted")) budget_.resume(archive.numbers.at("granted"));
+    if (archive.numbers.contains("begun")) budget_.resume(archive.numbers.at("begun"));
   }
 
  private:

@@ -11,7 +11,7 @@
 #include <functional>
 #include <vector>
 
-#include "huddle/core/record.h"
+#include "huddle/core/meter.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

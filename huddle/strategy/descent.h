@@ -15,7 +15,8 @@
 #include <vector>
 
 #include "huddle/core/cluster.h"
-#include "huddle/core/record.h"
+#include "huddle/core/group.h"
+#include "huddle/core/meter.h"
 #include "huddle/strategy/strategy.h"
 
 namespace huddle {

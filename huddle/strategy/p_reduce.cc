@@ -73,13 +73,13 @@ class PReduce final : public Strategy {
   Outcome parameters_updated(Step) override {
     const Time from = endpoint_.now();
     ++iteration_;
-    ++steps_;
     Request request{.kind = Request::Kind::ready, .iteration = iteration_};
     while (true) {
       const Assignment given = ask(request);
       const std::optional<WorkerId> lost = average(given, from);
       if (!lost) {
         iteration_ = given.iteration;
+        steps_done_ = static_cast<std::int64_t>(given.progress);
         return {.group = given.group, .progress = given.progress, .go_on = !given.last};
       }
       request = {.kind = Request::Kind::abort, .group = given.id, .lost = *lost};
@@ -102,6 +102,7 @@ class PReduce final : public Strategy {
     } catch (const PeerLost& lost) {
       throw without_controller(lost);
     }
+    steps_done_ = std::max(steps_done_, steps_asked_);
   }
 
   std::map<std::string, double> figures() const override {
@@ -111,23 +112,21 @@ class PReduce final : public Strategy {
 
   void save(Archive& archive) const override {
     archive.numbers["p_reduce_iteration"] = iteration_;
-    archive.numbers["p_reduce_steps"] = steps_;
+    archive.numbers["p_reduce_steps"] = steps_done_;
   }
   void load(const Archive& archive) override {
     check(!controller_, "p_reduce is resumed before its first step, not later");
     iteration_ = archive.numbers.at("p_reduce_iteration");
-    steps_ = archive.numbers.at("p_reduce_steps");
+    steps_done_ = archive.numbers.at("p_reduce_steps");
   }
 
  private:
-  // Workers are resumed after equal numbers of steps of their own, so the steps of one tell those
-  // of all.
   void start_controller() {
     if (endpoint_.self() != kControllersWorker || controller_) return;
     const std::int64_t workers = endpoint_.workers();
-    controller_options_.steps_before = workers * steps_;
+    controller_options_.steps_before = workers * steps_done_;
     controller_options_.former.budget =
-        std::max<std::int64_t>(1, workers * (steps_asked_ - steps_));
+        std::max<std::int64_t>(1, workers * (steps_asked_ - steps_done_));
     controller_ = std::make_unique<Controller>(controller_options_);
     service_ = endpoint_.spawn(kControllerLane, [controller = controller_.get()](Endpoint& beside) {
       controller->serve(beside);
@@ -197,8 +196,8 @@ class PReduce final : public Strategy {
   const std::int64_t steps_asked_;
   ControllerOptions controller_options_;
   PartialAverage average_;
-  std::int64_t iteration_ = 0;  // k.
-  std::int64_t steps_ = 0;      // Of this worker.
+  std::int64_t iteration_ = 0;   // k.
+  std::int64_t steps_done_ = 0;  // Of the run: all workers' steps over their number.
   std::int64_t requests_ = 0;
   std::unique_ptr<Controller> controller_;  // On one worker only.
   Pending service_;                         // Last: it ends before the controller does.

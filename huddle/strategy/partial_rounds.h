@@ -9,7 +9,7 @@
 
 #include "huddle/collective/average.h"
 #include "huddle/core/random.h"
-#include "huddle/core/record.h"
+#include "huddle/core/meter.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

@@ -10,7 +10,7 @@
 
 #include "huddle/collective/average.h"
 #include "huddle/core/cluster.h"
-#include "huddle/core/record.h"
+#include "huddle/core/meter.h"
 #include "huddle/core/spec.h"
 #include "huddle/strategy/strategy.h"
 #include "huddle/transport/endpoint.h"
@@ -28,6 +28,10 @@ struct StrategyContext {
 };
 
 std::vector<SpecInfo> known_strategies();
+
+// Whether what the strategy of this spec computes depends on who is ready first, and so on how fast
+// workers and network are. All others compute the same values in the same cluster at any speed.
+bool follows_time(std::string_view spec);
 
 // What a strategy has to get along with; known before any work starts.
 struct StrategySetting {

@@ -40,7 +40,7 @@ void check_slots(const Options& options, const StrategySetting& setting) {
 
 bool fits_every_group(Algorithm algorithm) {
   return algorithm == Algorithm::automatic || algorithm == Algorithm::ring ||
-         algorithm == Algorithm::direct;
+         algorithm == Algorithm::scattered_ring || algorithm == Algorithm::direct;
 }
 
 void check_algorithm(Algorithm algorithm, const Group& group, const Cluster& cluster) {

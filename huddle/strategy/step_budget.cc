@@ -24,10 +24,10 @@ at::Tensor two_numbers(double first, double second) {
 
 }  // namespace
 
-std::int64_t StepBudget::granted() const {
+std::int64_t StepBudget::begun() const {
   std::int64_t granted = 0;
   endpoint_.exclusive([&] { granted = granted_; });
-  return granted;
+  return is_over_ ? granted : granted - endpoint_.workers();
 }
 
 void StepBudget::ask() {
@@ -55,12 +55,13 @@ void StepBudget::leave() {
   send_request(false);
   asked_.wait(deadline_);
   program_.wait(deadline_);
+  is_over_ = true;
 }
 
 void StepBudget::start() {
   if (is_started_ || endpoint_.self() != kHost) return;
   is_started_ = true;
-  if (granted_ < 0) granted_ = endpoint_.workers();  // Nobody asks before the first step.
+  if (granted_ < 0) resume(0);  // Nobody asks before its first step.
   program_ = endpoint_.spawn(kBudgetLane, [this](Endpoint& beside) { serve(beside); });
 }
 

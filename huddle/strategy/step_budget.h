@@ -26,9 +26,10 @@ class StepBudget {
 
   bool is_limited() const { return budget_ > 0; }
 
-  // Before this, a resumed run says how many steps had been granted.
-  void resume(std::int64_t granted) { granted_ = granted; }
-  std::int64_t granted() const;
+  // How many steps all workers together had begun, for a checkpoint; before the first step, a
+  // resumed run says so.
+  std::int64_t begun() const;
+  void resume(std::int64_t begun) { granted_ = begun + endpoint_.workers(); }
 
   // At the beginning of every step: may there be another one?
   void ask();
@@ -52,8 +53,10 @@ class StepBudget {
   Endpoint& endpoint_;
   const std::int64_t budget_;
   const Deadline deadline_;
-  std::int64_t granted_ = -1;  // Of worker 0; written in exclusive bodies. -1: nobody began yet.
+  // Of worker 0, everybody's next step included; written in exclusive bodies. -1: nobody began yet.
+  std::int64_t granted_ = -1;
   bool is_started_ = false;
+  bool is_over_ = false;  // No next step is included any more.
   Pending asked_;
   Pending answered_;
   at::Tensor answer_;

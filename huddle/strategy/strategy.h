@@ -16,8 +16,9 @@
 #include <map>
 #include <string>
 
+#include "huddle/core/group.h"
 #include "huddle/core/ids.h"
-#include "huddle/core/record.h"
+#include "huddle/core/meter.h"
 #include "huddle/strategy/replica.h"
 
 namespace huddle {

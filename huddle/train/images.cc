@@ -66,7 +66,8 @@ class ImageWorkload final : public Workload {
     const bool was_training = module().is_training();
     module().eval();
     double loss = 0;
-    std::int64_t correct = 0;
+    at::Tensor samples = at::zeros({data_.classes}, at::kLong);  // Of each class.
+    at::Tensor correct = at::zeros_like(samples);
     for (std::int64_t begin = 0; begin < data_.test.size(); begin += kEvaluationBatch) {
       between();
       const std::int64_t count = std::min(kEvaluationBatch, data_.test.size() - begin);
@@ -74,11 +75,17 @@ class ImageWorkload final : public Workload {
       const at::Tensor scores = model_->forward(data_.test.images.narrow(0, begin, count));
       loss += torch::nn::functional::cross_entropy(scores, labels).item<double>() *
               static_cast<double>(count);
-      correct += scores.argmax(1).eq(labels).sum().item<std::int64_t>();
+      samples += at::bincount(labels, {}, data_.classes);
+      correct += at::bincount(labels.masked_select(scores.argmax(1).eq(labels)), {}, data_.classes);
     }
     module().train(was_training);
     const auto total = static_cast<double>(data_.test.size());
-    return {.loss = loss / total, .accuracy = static_cast<double>(correct) / total};
+    Quality quality{.loss = loss / total,
+                    .accuracy = static_cast<double>(correct.sum().item<std::int64_t>()) / total};
+    const at::Tensor shares = correct.to(at::kDouble) / samples.clamp_min(1);
+    quality.by_class.assign(shares.const_data_ptr<double>(),
+                            shares.const_data_ptr<double>() + data_.classes);
+    return quality;
   }
 
  private:

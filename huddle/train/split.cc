@@ -26,11 +26,12 @@ struct KindName {
 
 std::vector<KindName> kind_names() {
   using enum SplitSpec::Kind;
-  return {{iid, "iid"}, {fixed, "fixed"}, {dirichlet, "dirichlet"}, {skew, "skew"}};
+  return {{iid, "iid"}, {fixed, "fixed"}, {dirichlet, "dirichlet"}, {skew, "skew"}, {rare, "rare"}};
 }
 
 bool takes_value(SplitSpec::Kind kind) {
-  return kind == SplitSpec::Kind::dirichlet || kind == SplitSpec::Kind::skew;
+  return kind == SplitSpec::Kind::dirichlet || kind == SplitSpec::Kind::skew ||
+         kind == SplitSpec::Kind::rare;
 }
 
 SplitSpec::Kind parse_kind(std::string_view name) {
@@ -44,6 +45,8 @@ SplitSpec::Kind parse_kind(std::string_view name) {
 
 bool in_range(const SplitSpec& split) {
   if (split.kind == SplitSpec::Kind::skew) return split.value > 0 && split.value <= 1;
+  if (split.kind == SplitSpec::Kind::rare)
+    return split.value >= 0 && split.value == std::floor(split.value) && split.value < 1e6;
   return split.value >= kSmallestConcentration && split.value <= kLargestConcentration;
 }
 
@@ -136,6 +139,35 @@ void deal_skew(const SplitSpec& split, std::vector<Samples> of_class, Random ran
   for (Samples& shard : shards) move_last(rest, each - shard.size(), shard);
 }
 
+void deal_rare(const SplitSpec& split, std::vector<Samples> of_class, Random random,
+               Shards& shards) {
+  const auto label = static_cast<std::size_t>(split.value);
+  if (label >= of_class.size())
+    throw UsageError(concat("split 'rare:", label, "': the data has the classes 0 to ",
+                            of_class.size() - 1, "; for example rare:0."));
+  Samples& rare = of_class[label];
+  Samples rest;
+  for (Samples& samples : of_class)
+    if (&samples != &rare) move_last(samples, samples.size(), rest);
+  random.shuffle(rest);
+  // Not more than a shard of the size that all others can have, too.
+  const std::size_t others = shards.size() - 1;
+  const std::size_t take = others == 0 ? rare.size() : std::min(rare.size(), rest.size() / others);
+  move_last(rare, take, shards.back());
+  const std::size_t each = (rest.size() + take) / shards.size();
+  for (Samples& shard : shards) move_last(rest, each - shard.size(), shard);
+}
+
+// What a split's value means, for whoever gave a wrong one.
+std::string value_rule(SplitSpec::Kind kind) {
+  if (kind == SplitSpec::Kind::skew)
+    return "skew needs the share of one class, above 0 and at most 1, for example skew:0.64.";
+  if (kind == SplitSpec::Kind::rare)
+    return "rare needs the class that the last worker alone holds, for example rare:3.";
+  return concat("dirichlet needs its concentration, from ", kSmallestConcentration, " to ",
+                kLargestConcentration, ", for example dirichlet:0.5.");
+}
+
 }  // namespace
 
 SplitSpec parse_split(std::string_view text) {
@@ -151,13 +183,7 @@ SplitSpec parse_split(std::string_view text) {
   const auto [end, error] =
       std::from_chars(number.data(), number.data() + number.size(), split.value);
   if (error == std::errc() && end == number.data() + number.size() && in_range(split)) return split;
-  throw UsageError(split.kind == SplitSpec::Kind::skew
-                       ? concat("split '", text,
-                                "': skew needs the share of one class, above 0 and at most 1, for "
-                                "example skew:0.64.")
-                       : concat("split '", text, "': dirichlet needs its concentration, from ",
-                                kSmallestConcentration, " to ", kLargestConcentration,
-                                ", for example dirichlet:0.5."));
+  throw UsageError(concat("split '", text, "': ", value_rule(split.kind)));
 }
 
 std::string to_string(const SplitSpec& split) {
@@ -184,8 +210,10 @@ Shards deal_out(const SplitSpec& split, std::span<const int> labels, int workers
   const std::uint64_t next_stream = of_class.size();
   if (split.kind == SplitSpec::Kind::dirichlet) {
     deal_dirichlet(split, std::move(of_class), seed, shards);
-  } else {
+  } else if (split.kind == SplitSpec::Kind::skew) {
     deal_skew(split, std::move(of_class), stream(seed, split, next_stream), shards);
+  } else {
+    deal_rare(split, std::move(of_class), stream(seed, split, next_stream), shards);
   }
   return shards;
 }

@@ -6,6 +6,8 @@
 // - `dirichlet:A`: per class, the workers' shares are drawn from Dirichlet(A); the smaller A, the
 //   more unequal.
 // - `skew:F`: equal shards, of which a share F is one class (0.64 in the Overlap-Local-SGD paper).
+// - `rare:C`: equal shards, and the last worker alone holds class C: what becomes of it when that
+//   worker is slow?
 //
 // A split is a pure function of (spec, labels, workers, seed): each worker computes it for itself,
 // without a message.
@@ -24,11 +26,12 @@
 namespace huddle {
 
 struct SplitSpec {
-  enum class Kind { iid, fixed, dirichlet, skew };
+  enum class Kind { iid, fixed, dirichlet, skew, rare };
 
   Kind kind = Kind::iid;
-  double value =
-      0;  // Concentration (dirichlet, 0.01 to 1000) or share of one class (skew, above 0 to 1).
+  // Concentration (dirichlet, 0.01 to 1000), share of one class (skew, above 0 to 1) or class
+  // (rare).
+  double value = 0;
 
   bool operator==(const SplitSpec&) const = default;
 };
@@ -44,8 +47,9 @@ using Shards = std::vector<std::vector<std::int64_t>>;
 
 // Deals out samples 0..labels.size()-1 with these labels; no sample goes to two workers. `fixed`
 // and `skew` make shards of equal size and leave out the remainder of samples / workers;
-// `dirichlet` leaves out nothing and may make empty shards. REQUIRES: workers > 0, labels >= 0, and
-// a split other than `iid`, which has no shards.
+// `dirichlet` leaves out nothing and may make empty shards; `rare` leaves out what
+// the last worker has no room for. Throws UsageError where there is no such class. REQUIRES:
+// workers > 0, labels >= 0, and a split other than `iid`, which has no shards.
 Shards deal_out(const SplitSpec& split, std::span<const int> labels, int workers,
                 Random::Seed seed);
 

@@ -61,7 +61,7 @@ std::string refusal(const std::string& text) {
 
 TEST(SplitSpec, IsReadBackAsWritten) {
   for (const std::string text :
-       {"iid", "fixed", "dirichlet:0.5", "dirichlet:100", "skew:0.64", "skew:1"})
+       {"iid", "fixed", "dirichlet:0.5", "dirichlet:100", "skew:0.64", "skew:1", "rare:3"})
     EXPECT_EQ(to_string(parse_split(text)), text);
   EXPECT_EQ(parse_split("dirichlet:0.5"), (SplitSpec{.kind = Kind::dirichlet, .value = 0.5}));
 }
@@ -78,6 +78,8 @@ TEST(SplitSpec, RefusesValuesThatAreMissingOutOfRangeOrNotNumbers) {
   for (const std::string text : {"dirichlet", "dirichlet:", "dirichlet:0", "dirichlet:0.001",
                                  "dirichlet:inf", "dirichlet:a"})
     EXPECT_NE(refusal(text).find("from 0.01 to 1000"), std::string::npos) << text;
+  for (const std::string text : {"rare", "rare:", "rare:-1", "rare:1.5", "rare:x"})
+    EXPECT_NE(refusal(text).find("for example rare:3"), std::string::npos) << text;
 }
 
 TEST(SplitSpec, RefusesAValueWhereNoneIsTaken) {
@@ -87,7 +89,7 @@ TEST(SplitSpec, RefusesAValueWhereNoneIsTaken) {
 
 TEST(DealOut, RepeatsWithEqualSeedsAndDiffersWithOthers) {
   const std::vector<int> labels = balanced_labels(50, 10);
-  for (const std::string text : {"fixed", "dirichlet:0.5", "skew:0.64"}) {
+  for (const std::string text : {"fixed", "dirichlet:0.5", "skew:0.64", "rare:3"}) {
     const SplitSpec split = parse_split(text);
     EXPECT_EQ(deal_out(split, labels, 7, 3), deal_out(split, labels, 7, 3)) << text;
     EXPECT_NE(deal_out(split, labels, 7, 3), deal_out(split, labels, 7, 4)) << text;
@@ -183,6 +185,25 @@ TEST(DealOut, SharesAClassEquallyWhenItRunsOut) {
   EXPECT_EQ(count_of(0, shards[19], labels), 5);
   EXPECT_EQ(sizes(shards), std::vector<std::size_t>(20, 50));
   EXPECT_EQ(count_of(2, shards[2], labels), 50);
+}
+
+TEST(DealOut, GivesTheRareClassToTheLastWorkerAlone) {
+  for (const int workers : {1, 2, 4, 25}) {
+    const std::vector<int> labels = balanced_labels(100, 10);
+    const Shards shards = deal_out({Kind::rare, 3}, labels, workers, 7);
+    EXPECT_EQ(distinct(shards, labels.size()), total(shards));
+    for (const auto& shard : shards) {
+      EXPECT_EQ(shard.size(), shards.back().size());
+      EXPECT_EQ(count_of(3, shard, labels) > 0, &shard == &shards.back());
+    }
+    // The last worker's shard is the class alone where it is small enough.
+    EXPECT_EQ(count_of(3, shards.back(), labels), workers == 25 ? 37 : 100);
+  }
+}
+
+TEST(DealOut, RefusesARareClassThatDoesNotExist) {
+  const std::vector<int> labels = balanced_labels(10, 10);
+  EXPECT_THROW(deal_out({Kind::rare, 10}, labels, 4, 7), UsageError);
 }
 
 TEST(DealOut, RefusesWhatHasNoShards) {

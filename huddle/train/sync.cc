@@ -11,6 +11,7 @@
 
 #include "huddle/collective/average.h"
 #include "huddle/collective/broadcast.h"
+#include "huddle/collective/roll_call.h"
 #include "huddle/core/error.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/strategy/step.h"
@@ -35,7 +36,8 @@ struct Sync::State {
       : endpoint(world),
         module(users_module),
         optimizer(users_optimizer),
-        everyone(Group::everyone(world.workers())),
+        present(Group::everyone(world.workers())),
+        deadline(options.deadline),
         flat(flatten(users_module)),
         replica(flat.parameters, flat.gradients, flat.statistics, flat.parameter_sizes,
                 UpdateRule(update_options(users_optimizer))),
@@ -52,7 +54,7 @@ struct Sync::State {
     const Tag tag{.kind = Kind::payload, .lane = kMeasureLane};
     for (const auto& [name, tensor] : state_dict(module)) {
       const at::Tensor contiguous = tensor.contiguous();
-      broadcast(endpoint, everyone, WorkerId{0}, contiguous, tag, options.deadline);
+      broadcast(endpoint, present, WorkerId{0}, contiguous, tag, options.deadline);
       tensor.copy_(contiguous);
     }
     install_hooks();
@@ -111,7 +113,7 @@ struct Sync::State {
   at::Tensor mean_of(const at::Tensor& values) {
     check(!in_step, "models are measured between steps, not within one");
     const at::Tensor mean = values.to(at::kDouble, /*non_blocking=*/false, /*copy=*/true);
-    measuring.average(endpoint, everyone, mean, Sequence{measurement++});
+    measuring.average(endpoint, present, mean, Sequence{measurement++});
     return mean;
   }
 
@@ -125,7 +127,8 @@ struct Sync::State {
   Endpoint& endpoint;
   torch::nn::Module& module;
   torch::optim::Optimizer& optimizer;
-  const Group everyone;
+  Group present;  // Who takes part in what is measured.
+  const Deadline deadline;
   FlatModule flat;
   Replica replica;
   const double clip_norm;
@@ -137,6 +140,7 @@ struct Sync::State {
   std::unique_ptr<Strategy> strategy;
 
   Step step;
+  double progress = 0;  // Steps of the run that are done, as the strategy counts them.
   bool in_step = false;
   int passes = 1;                  // Forward and backward passes of this step.
   std::vector<int> bucket_of;      // By parameter; -1 for one without elements.
@@ -184,10 +188,17 @@ Outcome Sync::step() {
   state.in_step = false;
   const Outcome outcome = take_step(*state.strategy, state.replica, state.step, state.clip_norm);
   ++state.step.value;
+  state.progress = outcome.progress;
   return outcome;
 }
 
-void Sync::finish() { state_->strategy->finish(); }
+// Strategies that leave each worker its pace outlive losses; what is measured then is the mean of
+// those who are still there.
+void Sync::finish() {
+  state_->strategy->finish();
+  if (state_->strategy->decides_the_end())
+    state_->present = roll_call(state_->endpoint, kMeasureLane, state_->deadline);
+}
 
 Sync::Consensus::Consensus(Sync& sync)
     : sync_(sync),
@@ -214,7 +225,13 @@ StatisticsPolicy Sync::statistics_policy() const { return state_->strategy->stat
 
 bool Sync::decides_the_end() const { return state_->strategy->decides_the_end(); }
 
+std::map<std::string, double> Sync::figures() const { return state_->strategy->figures(); }
+
+const Group& Sync::present() const { return state_->present; }
+
 Step Sync::next_step() const { return state_->step; }
+
+double Sync::progress() const { return state_->progress; }
 
 const Replica& Sync::replica() const { return state_->replica; }
 
@@ -226,6 +243,7 @@ std::map<std::string, at::Tensor> Sync::save() const {
   Archive archive;
   state_->strategy->save(archive);
   archive.numbers["step"] = state_->step.value;
+  archive.numbers["progress"] = std::llround(state_->progress);
   archive.numbers["updates"] = state_->replica.updates();
   for (const auto& [name, tensor] : archive.tensors) saved["strategy/" + name] = tensor.clone();
   for (const auto& [name, number] : archive.numbers)
@@ -248,9 +266,11 @@ void Sync::load(const std::map<std::string, at::Tensor>& saved) {
     if (name.starts_with("strategy/")) archive.tensors[name.substr(9)] = tensor;
     if (name.starts_with("number/")) archive.numbers[name.substr(7)] = tensor.item<std::int64_t>();
   }
-  if (!archive.numbers.contains("step") || !archive.numbers.contains("updates"))
-    throw UsageError("the checkpoint does not say how many steps it has done.");
+  for (const char* const count : {"step", "progress", "updates"})
+    if (!archive.numbers.contains(count))
+      throw UsageError("the checkpoint does not say how many steps it has done.");
   state_->step = Step{archive.numbers.at("step")};
+  state_->progress = static_cast<double>(archive.numbers.at("progress"));
   state_->replica.set_updates(archive.numbers.at("updates"));
   state_->strategy->load(archive);
 }

@@ -66,7 +66,8 @@ class Sync {
   // Updates the parameters and exchanges. Waits for the group as the strategy demands.
   Outcome step();
 
-  // Completes whatever is in flight. Steps are over after this.
+  // Completes whatever is in flight. Steps are over after this. With a strategy that outlives the
+  // loss of workers, waits for all others.
   void finish();
 
   // The mean of all workers' parameters and statistics, in the module for the lifetime of the
@@ -105,8 +106,15 @@ class Sync {
 
   // See Strategy.
   bool decides_the_end() const;
+  std::map<std::string, double> figures() const;
+
+  // Everybody; after `finish`, everybody who was not lost.
+  const Group& present() const;
 
   Step next_step() const;
+
+  // How many steps of the run are done: this worker's own, unless the strategy counts otherwise.
+  double progress() const;
   const Replica& replica() const;
 
   // All state of this worker by name, for checkpoints: the module's, the optimizer's and the

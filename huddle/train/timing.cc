@@ -39,6 +39,7 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
        options.clip_norm, options.steps});
   const Seconds backward = options.compute.per_step * options.compute.backward_share;
   log.parameters = elements;
+  log.has_own_pace = strategy->decides_the_end();
   bool go_on = true;
   for (Step step; go_on && (strategy->decides_the_end() || step.value < options.steps);
        ++step.value) {
@@ -53,10 +54,12 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
                                        .begin = begin,
                                        .end = endpoint.now(),
                                        .traffic = meter.take(),
-                                       .group = outcome.group}));
+                                       .group = outcome.group,
+                                       .progress = outcome.progress}));
   }
   strategy->finish();
   log.add_traffic(meter.take());
+  log.figures = strategy->figures();
 }
 
 }  // namespace

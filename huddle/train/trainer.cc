@@ -9,6 +9,7 @@
 #include "huddle/train/flat_module.h"
 #include "huddle/train/learning_rate.h"
 #include "huddle/train/optimizer.h"
+#include "huddle/train/snapshots.h"
 #include "huddle/train/swa.h"
 #include "huddle/train/worker.h"
 #include "huddle/train/worker_log.h"
@@ -72,35 +73,37 @@ class WorkerLoop {
           "the model has BatchNorm, and this strategy leaves each worker its own statistics "
           "(statistics=keep, as published): average and recompute are the other choices.");
     log_.payload_scale = options.payload_scale;
+    log_.has_own_pace = sync_.decides_the_end();
     log_.parameters = sync_.replica().parameters().numel();
     log_.first_step = log_.steps_done = sync_.next_step().value;
+    snapshots_.emplace(options.evaluate_every, options.steps, sync_.progress());
   }
 
   void run() {
-    double progress = static_cast<double>(sync_.next_step().value);
     const bool counts_steps = !sync_.decides_the_end();
     for (bool go_on = true; go_on && (!counts_steps || sync_.next_step().value < options_.steps);) {
-      const Outcome outcome = take_step(progress);
-      progress = outcome.progress;
-      go_on = outcome.go_on;
+      go_on = take_step();
       if (counts_steps && options_.save && options_.save_every > 0 &&
           log_.steps_done % options_.save_every == 0 && log_.steps_done < options_.steps)
         save();
     }
     sync_.finish();
     log_.add_traffic(sync_.take_traffic());  // Of what was still in flight.
+    log_.figures = sync_.figures();
+    snapshots_->complete(log_.seconds, sync_.replica());
     if (options_.save)
       save();  // First: an evaluation can be interrupted, and the training must not be lost.
     evaluate();
   }
 
  private:
-  Outcome take_step(double progress) {
+  // Returns false when the strategy says that training is over.
+  bool take_step() {
     const Step step = sync_.next_step();
     // In virtual time nothing is left out: whoever waited for others to be measured has waited.
     const Time now = endpoint_.now();
     const Time begin = endpoint_.is_virtual() && last_end_ ? *last_end_ : now;
-    set_learning_rate(*optimizer_, rate_.at(progress));
+    set_learning_rate(*optimizer_, rate_.at(sync_.progress()));
     sync_.begin_step(options_.accumulate);
     double loss = 0;
     for (int pass = 0; pass < options_.accumulate; ++pass) {
@@ -114,26 +117,19 @@ class WorkerLoop {
     last_end_ = endpoint_.now();
     Meter::Total traffic = sync_.take_traffic();
     traffic.time.wait += now - begin;
-    record({.step = step,
-            .begin = begin,
-            .end = *last_end_,
-            .loss = loss,
-            .learning_rate = learning_rate(*optimizer_),
-            .traffic = traffic,
-            .group = outcome.group});
+    observer_(log_.add(endpoint_.self(), {.step = step,
+                                          .begin = begin,
+                                          .end = *last_end_,
+                                          .loss = loss,
+                                          .learning_rate = learning_rate(*optimizer_),
+                                          .traffic = traffic,
+                                          .group = outcome.group,
+                                          .progress = outcome.progress}));
+    snapshots_->offer(outcome.progress, log_.seconds, sync_.replica());
     if (options_.swa_start > 0 && step.value >= options_.swa_start &&
         (step.value - options_.swa_start) % options_.swa_every == 0)
       swa_.add(sync_.replica().parameters());
-    return outcome;
-  }
-
-  void record(const StepTaken& taken) {
-    StepRecord line = log_.add(endpoint_.self(), taken);
-    // Measuring is not training: it is neither timed nor counted.
-    if (!sync_.decides_the_end() && options_.drift_every > 0 &&
-        log_.steps_done % options_.drift_every == 0)
-      line.drift = log_.drift = sync_.drift();
-    observer_(line);
+    return outcome.go_on;
   }
 
   void evaluate() {
@@ -152,6 +148,24 @@ class WorkerLoop {
     if (!swa_.empty()) log_.swa = evaluate_as(swa_.mean(), between);
     for (const auto& [name, parameters] : sync_.models())
       if (const auto quality = evaluate_as(parameters, between)) log_.others[name] = *quality;
+    evaluate_snapshots(between);
+  }
+
+  // Nothing of this worker's model is needed any more.
+  void evaluate_snapshots(const std::function<void()>& between) {
+    std::deque<Snapshot>& kept = snapshots_->kept();
+    for (const std::size_t all = kept.size(); !kept.empty(); kept.pop_front()) {
+      const Snapshot& snapshot = kept.front();
+      log_.snapshot_times.push_back(snapshot.time);
+      sync_.replica().parameters().copy_(snapshot.parameters);
+      sync_.replica().statistics().copy_(snapshot.statistics);
+      const Sync::Consensus consensus = sync_.consensus();
+      if (worker_.id() != 0) continue;
+      log_.curve.push_back({.progress = snapshot.progress,
+                            .consensus = workload_->evaluate(between),
+                            .drift = consensus.drift()});
+      options_.evaluated(std::ssize(log_.curve), static_cast<std::int64_t>(all));
+    }
   }
 
   // How good the mean of the workers' `parameters` is, told by worker 0. A collective. Its
@@ -175,7 +189,8 @@ class WorkerLoop {
   }
 
   void save() {
-    const std::int64_t step = log_.steps_done;
+    if (sync_.present().size() < worker_.workers()) return save_consensus_alone();
+    const std::int64_t step = sync_.decides_the_end() ? options_.steps : log_.steps_done;
     NamedTensors state = sync_.save();
     swa_.save(state);
     options_.save->save_worker(step, endpoint_.self(), state);
@@ -184,11 +199,20 @@ class WorkerLoop {
       if (worker_.id() == 0) options_.save->save_consensus(state_dict(workload_->module()));
     }
     // Everybody's file is written once everybody is here.
-    barrier(endpoint_, Group::everyone(worker_.workers()),
+    barrier(endpoint_, sync_.present(),
             {.lane = kMeasureLane, .sequence = {static_cast<std::uint32_t>(step)}},
             options_.deadline);
     if (worker_.id() == 0)
       options_.save->commit({step, worker_.workers(), options_.saved_settings});
+  }
+
+  void save_consensus_alone() {
+    const Sync::Consensus consensus = sync_.consensus();
+    if (worker_.id() != 0) return;
+    options_.save->save_consensus(state_dict(workload_->module()));
+    log_.warnings.push_back(
+        "workers were lost, so there is no checkpoint to resume from; consensus.pt holds the mean "
+        "of the others.");
   }
 
   Worker& worker_;
@@ -202,6 +226,7 @@ class WorkerLoop {
   const LearningRate rate_;
   Sync sync_;
   RunningMean swa_;
+  std::optional<Snapshots> snapshots_;
   std::optional<Time> last_end_;  // Of the step before.
 };
 

@@ -33,10 +33,13 @@ struct TrainOptions {
   Compute compute;           // Simulated or injected.
   double payload_scale = 1;  // Bytes on the wire for each byte of the model, in simulation.
   Deadline deadline;
-  std::int64_t drift_every = 0;  // Steps between two measurements of drift; 0: only at the end.
+  std::int64_t evaluate_every =
+      0;  // Steps of the run between two models that are judged after it; 0: only the last is.
   std::int64_t swa_start =
       0;  // First step after which models enter the running mean; 0: none is kept.
   std::int64_t swa_every = 1;  // Steps between two of them.
+  // Called by worker 0 whenever it has judged one of so many models of the run.
+  std::function<void(std::int64_t models, std::int64_t of)> evaluated = [](auto...) {};
   std::optional<CheckpointFolder> save;
   std::int64_t save_every = 0;                        // 0: only at the end.
   std::map<std::string, std::string> saved_settings;  // For checkpoint.json.

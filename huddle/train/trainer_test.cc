@@ -61,7 +61,7 @@ void expect_equal(const NamedTensors& a, const NamedTensors& b) {
 TEST(Trainer, LearnsDigitsAndTellsWhatItCameTo) {
   Setting run = small_run(3);
   run.options.steps = 150;
-  run.options.drift_every = 50;
+  run.options.evaluate_every = 60;
   std::mutex mutex;
   std::vector<StepRecord> records;
   const TrainResult result = train(run, [&](const StepRecord& record) {
@@ -78,8 +78,16 @@ TEST(Trainer, LearnsDigitsAndTellsWhatItCameTo) {
   EXPECT_GT(result.summary.bytes_sent_per_worker, 0);
   for (const StepRecord& record : records) {
     EXPECT_EQ(record.group, Group::everyone(3));
-    EXPECT_EQ(record.drift.has_value(), (record.step.value + 1) % 50 == 0);
+    EXPECT_EQ(record.progress, record.step.value + 1);
   }
+  ASSERT_EQ(result.summary.curve.size(), 3u);
+  EXPECT_EQ(result.summary.curve[0].progress, 60);
+  EXPECT_EQ(result.summary.curve[1].progress, 120);
+  EXPECT_EQ(result.summary.curve[2].progress, 150) << "the end is always there";
+  EXPECT_GT(result.summary.curve[0].consensus.loss, result.summary.curve[2].consensus.loss);
+  EXPECT_GT(result.summary.curve[1].time, result.summary.curve[0].time);
+  EXPECT_EQ(result.summary.curve[1].drift, 0);
+  EXPECT_EQ(result.summary.curve[2].consensus.loss, result.summary.consensus->loss);
 }
 
 TEST(Trainer, RepeatsBitForBit) {
@@ -135,6 +143,24 @@ TEST(Trainer, EvaluatesTheMeanOfModelsFromAChosenStepOn) {
       << "keeping a mean must not change the training";
 }
 
+// Statistics do not enter the training, so that both runs end with the same parameters.
+TEST(Trainer, MeasuresStatisticsAnewWhereTheStrategySaysSo) {
+  Setting run = small_run(3);
+  run.problem.model = "cnn:channels=4";
+  run.options.steps = 80;
+  run.options.strategy = "overlap_local_sgd:statistics=keep";
+  const TrainResult kept = train(run);
+  run.options.strategy = "overlap_local_sgd:statistics=recompute";
+  const TrainResult measured = train(run);
+  ASSERT_FALSE(kept.error || measured.error);
+  EXPECT_EQ(kept.summary.loss, measured.summary.loss);
+  EXPECT_EQ(kept.summary.drift, measured.summary.drift);
+  EXPECT_NE(kept.summary.consensus->loss, measured.summary.consensus->loss);
+  EXPECT_GT(measured.summary.consensus->accuracy, 0.9);
+  EXPECT_FALSE(kept.summary.warnings.empty());
+  EXPECT_TRUE(measured.summary.warnings.empty());
+}
+
 TEST(Trainer, TellsHowFarItCameWhenAWorkerDies) {
   Setting run = small_run(3);
   run.engine.cluster.deaths = {{WorkerId{1}, Step{10}}};
@@ -147,6 +173,78 @@ TEST(Trainer, TellsHowFarItCameWhenAWorkerDies) {
     EXPECT_NE(std::string(lost.what()).find("worker 1 died at step 10"), std::string::npos)
         << lost.what();
   }
+}
+
+// Everything that follows the last step is done by those who are left.
+TEST(Trainer, SurvivorsOfALossFinishTheRun) {
+  const fs::path folder = fs::temp_directory_path() / "huddle_trainer_survivors";
+  for (const char* strategy : {"p_reduce:group=2", "asp", "ssp", "ad_psgd"}) {
+    fs::remove_all(folder);
+    Setting run = small_run(5);
+    run.options.strategy = strategy;
+    run.options.evaluate_every = 10;
+    run.options.save = CheckpointFolder(folder);
+    run.options.save->prepare();
+    run.engine.cluster.deaths = {{WorkerId{3}, Step{10}}};
+    const TrainResult result = train(run);
+    if (result.error) std::rethrow_exception(result.error);
+    ASSERT_EQ(result.summary.lost.size(), 1u) << strategy;
+    EXPECT_NE(result.summary.lost[0].find("worker 3 died at step 10"), std::string::npos);
+    EXPECT_EQ(result.summary.by_worker.size(), 4u);
+    EXPECT_GT(result.summary.consensus->accuracy, 0.5) << strategy;
+    EXPECT_EQ(result.summary.curve.size(), 4u);
+    EXPECT_NEAR(static_cast<double>(result.summary.steps_done), 40, 1) << strategy;
+    EXPECT_TRUE(fs::exists(folder / "consensus.pt"));
+    EXPECT_FALSE(fs::exists(folder / "checkpoint.json")) << "worker 3 has no state to resume";
+    ASSERT_FALSE(result.summary.warnings.empty());
+  }
+  fs::remove_all(folder);
+}
+
+TEST(Trainer, CountsTheStepsOfAllWorkersWhereEachHasItsPace) {
+  Setting run = small_run(4);
+  run.options.strategy = "p_reduce:group=2";
+  run.options.compute = {.per_step = 0.001};
+  run.options.evaluate_every = 10;
+  run.engine.cluster.slowdowns = {{.worker = {2}, .factor = 5}};
+  double last = 0;
+  const TrainResult result = train(run, [&](const StepRecord& record) {
+    if (record.worker != WorkerId{0}) return;
+    EXPECT_GT(record.progress, last);
+    last = record.progress;
+  });
+  if (result.error) std::rethrow_exception(result.error);
+  EXPECT_EQ(result.summary.steps_done, 40);
+  EXPECT_GE(result.summary.steps_taken, 160);
+  EXPECT_LE(result.summary.steps_taken, 163);
+  EXPECT_NEAR(last, 40, 1);
+  EXPECT_EQ(result.summary.curve.size(), 4u);
+  EXPECT_GT(result.summary.curve[2].drift, 0);
+  EXPECT_LT(result.summary.figures.at("p_reduce.share.2"), 0.2);
+}
+
+TEST(Trainer, ResumesARunInWhichEachWorkerHadItsPace) {
+  const fs::path folder = fs::temp_directory_path() / "huddle_trainer_own_pace";
+  for (const char* strategy : {"p_reduce:group=2", "asp", "ad_psgd"}) {
+    fs::remove_all(folder);
+    Setting run = small_run(3);
+    run.options.strategy = strategy;
+    run.options.compute = {.per_step = 0.001};
+    run.engine.cluster.slowdowns = {{.worker = {2}, .factor = 3}};
+    run.options.save = CheckpointFolder(folder);
+    run.options.save->prepare();
+    const TrainResult first = train(run);
+    if (first.error) std::rethrow_exception(first.error);
+    run.options.save.reset();
+    run.options.steps = 60;
+    for (int worker = 0; worker < 3; ++worker)
+      run.options.resume.push_back(CheckpointFolder(folder).load_worker(40, WorkerId{worker}));
+    const TrainResult second = train(run);
+    if (second.error) std::rethrow_exception(second.error);
+    EXPECT_EQ(second.summary.steps_done, 60) << strategy;
+    EXPECT_NEAR(static_cast<double>(second.summary.steps_taken), 60, 3) << strategy;
+  }
+  fs::remove_all(folder);
 }
 
 TEST(Trainer, SolvesTheQuadraticProblem) {

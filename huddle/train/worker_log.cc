@@ -32,13 +32,17 @@ StepRecord WorkerLog::add(WorkerId worker, const StepTaken& taken) {
   seconds += passed;
   StepRecord line{.worker = worker,
                   .step = taken.step,
+                  .progress = taken.progress,
                   .end = seconds,
                   .loss = taken.loss,
                   .learning_rate = taken.learning_rate,
                   .time = taken.traffic.time,
                   .bytes_sent = std::llround(bytes),
                   .messages_sent = taken.traffic.messages_sent,
-                  .group = taken.group};
+                  .group = taken.group,
+                  .began = taken.begin,
+                  .ended = taken.end,
+                  .blocked = taken.traffic.blocked};
   line.time.compute = std::max(0.0, passed - line.time.wait - line.time.exchange);
   steps_done = taken.step.value + 1;
   bytes_sent += bytes;
@@ -51,6 +55,20 @@ StepRecord WorkerLog::add(WorkerId worker, const StepTaken& taken) {
   return line;
 }
 
+namespace {
+
+// A point is as old as the last of the models that it is the mean of.
+std::vector<CurvePoint> curve_of(const std::vector<WorkerLog>& logs) {
+  std::vector<CurvePoint> curve = logs.front().curve;
+  for (std::size_t i = 0; i < curve.size(); ++i)
+    for (const WorkerLog& log : logs)
+      if (i < log.snapshot_times.size())
+        curve[i].time = std::max(curve[i].time, log.snapshot_times[i]);
+  return curve;
+}
+
+}  // namespace
+
 Summary summarise(const std::vector<WorkerLog>& logs) {
   Summary summary;
   summary.workers = static_cast<int>(logs.size());
@@ -59,21 +77,26 @@ Summary summarise(const std::vector<WorkerLog>& logs) {
   summary.consensus = logs.front().consensus;
   summary.swa = logs.front().swa;
   summary.others = logs.front().others;
+  summary.curve = curve_of(logs);
   summary.drift = logs.front().drift;
   summary.warnings = logs.front().warnings;
   int reporting = 0;
+  std::int64_t steps = 0;  // Of all workers, since the very beginning.
   for (const WorkerLog& log : logs) {
     summary.steps_done = std::min(summary.steps_done, log.steps_done);
+    steps += log.steps_done;
     summary.steps_taken += log.steps_done - log.first_step;
     summary.seconds = std::max(summary.seconds, log.seconds);
     summary.time.push_back(log.time);
     summary.bytes_sent_per_worker += log.bytes_sent / static_cast<double>(logs.size());
+    summary.figures.insert(log.figures.begin(), log.figures.end());
     if (log.own) summary.by_worker.push_back(*log.own);
     if (log.last_losses.empty()) continue;
     summary.loss += mean_of(log.last_losses);
     ++reporting;
   }
   if (reporting > 0) summary.loss /= reporting;
+  if (logs.front().has_own_pace) summary.steps_done = steps / summary.workers;
   return summary;
 }
 

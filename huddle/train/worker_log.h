@@ -21,11 +21,13 @@ struct StepTaken {
   double learning_rate = 0;
   Meter::Total traffic;
   Group group;
+  double progress = 0;
 };
 
 // Written by its worker's thread, read after the run.
 struct WorkerLog {
-  double payload_scale = 1;  // Bytes are counted as they count on the wire.
+  double payload_scale = 1;   // Bytes are counted as they count on the wire.
+  bool has_own_pace = false;  // The run ends by the steps of all workers together.
   std::int64_t steps_done = 0;
   std::int64_t first_step = 0;
   std::int64_t parameters = 0;
@@ -37,7 +39,10 @@ struct WorkerLog {
   std::optional<Quality> consensus;
   std::optional<Quality> swa;
   std::map<std::string, Quality> others;  // Further models of the strategy, by name.
+  std::vector<Time> snapshot_times;
+  std::vector<CurvePoint> curve;  // One for each of them, without its time. Of worker 0.
   std::optional<double> drift;
+  std::map<std::string, double> figures;
   std::vector<std::string> warnings;
 
   // Counts what was exchanged after the last step.

@@ -1,4 +1,4 @@
-#include "huddle/core/record.h"
+#include "huddle/core/meter.h"
 
 #include <gtest/gtest.h>
 
@@ -82,16 +82,6 @@ TEST(Meter, BeginsAtZeroAndAgainAfterEachTake) {
 
 TEST(Meter, CountsAnExchangeWithNobodyAsNothing) {
   expect_time(blocked({.begin = 5, .first_bytes = 5, .end = 5}, 5, 5), {});
-}
-
-TEST(StepRecord, HasNoDriftUnlessMeasured) {
-  EXPECT_FALSE(StepRecord{}.drift.has_value());
-  EXPECT_EQ(StepRecord{}.group.size(), 0);
-}
-
-TEST(Summary, IsCompleteUnlessSaidOtherwise) {
-  EXPECT_EQ(Summary{}.status, "complete");
-  EXPECT_FALSE(Summary{}.consensus.has_value());
 }
 
 }  // namespace

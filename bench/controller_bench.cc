@@ -1,0 +1,146 @@
+// How long the controller of P-Reduce takes to tell a group that it is one.
+// Run: build/controller_bench [--tiny]
+//
+// 64 workers on threads, all but three idle. Two report ready, a little later the third does:
+// from its report until all three know their group. Beside it the same messages, answered by a
+// service that decides nothing. Must hold, at full size: the median is at most 3 times that. The
+// goal is 200 microseconds on 2 idle cores; it is printed, and not a bound, because other people's
+// work on the machine would decide it.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "bench/must_hold.h"
+#include "huddle/collective/barrier.h"
+#include "huddle/core/error.h"
+#include "huddle/report/format.h"
+#include "huddle/strategy/controller.h"
+#include "huddle/transport/threads/launcher.h"
+
+namespace huddle {
+namespace {
+
+constexpr int kWorkers = 64;
+constexpr int kGroup = 3;
+constexpr Seconds kGoal = 200e-6;
+constexpr Seconds kHeadStart = 2e-3;  // Of the first two: they are in the queue by then.
+constexpr Deadline kDeadline{60};
+
+// When the last of a round reported, and when each member knew.
+struct Round {
+  Time reported = 0;
+  std::array<Time, kGroup> known{};
+
+  Seconds taken() const { return *std::max_element(known.begin(), known.end()) - reported; }
+};
+
+// The place of `worker` in the round's group, the last reporting last; kGroup and more: idle.
+int place_in(std::size_t round, WorkerId worker) {
+  const int first = static_cast<int>(round) * kGroup % kWorkers;
+  return (worker.value - first + kWorkers) % kWorkers;
+}
+
+// One worker's part in one round. Writes its own fields alone.
+void report(Endpoint& endpoint, int place, std::int64_t number, Round& round) {
+  if (place == kGroup - 1) {
+    endpoint.compute(Step{number}, kHeadStart);
+    round.reported = endpoint.now();
+  }
+  const at::Tensor answer = empty_answer(kGroup);
+  Pending known = endpoint.receive(kControllersWorker, answer_tag(number), answer);
+  endpoint.send(kControllersWorker, request_tag(),
+                to_message({.who = {endpoint.self()}, .number = number, .iteration = number}));
+  known.wait(kDeadline);
+  round.known[static_cast<std::size_t>(place)] = endpoint.now();
+}
+
+using Service = std::function<void(Endpoint&)>;
+
+void take_part(Endpoint& endpoint, const Service& serve, std::vector<Round>& rounds) {
+  const Group everyone = Group::everyone(kWorkers);
+  Pending service;
+  if (endpoint.self() == kControllersWorker) service = endpoint.spawn(kControllerLane, serve);
+  std::int64_t number = 0;
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    barrier(endpoint, everyone, {.sequence = {static_cast<std::uint32_t>(i)}}, kDeadline);
+    const int place = place_in(i, endpoint.self());
+    if (place < kGroup) report(endpoint, place, number++, rounds[i]);
+  }
+  endpoint.send(
+      kControllersWorker, request_tag(),
+      to_message({.kind = Request::Kind::leave, .who = {endpoint.self()}, .number = number}));
+  if (service.under_way()) service.wait(kDeadline);
+}
+
+// What any service must do: hear of three, answer three.
+void answer_each_three(Endpoint& endpoint) {
+  const at::Tensor message = empty_request();
+  const at::Tensor answer = empty_answer(kGroup);
+  std::vector<Request> waiting;
+  for (int present = kWorkers; present > 0;) {
+    try {
+      endpoint.receive_any(request_tag(), message).wait(kDeadline);
+    } catch (const PeerLost&) {
+      continue;  // It has left before.
+    }
+    const Request request = to_request(message);
+    if (request.kind == Request::Kind::leave)
+      --present;
+    else
+      waiting.push_back(request);
+    if (waiting.size() < kGroup) continue;
+    for (const Request& each : waiting)
+      endpoint.send(each.who.worker, answer_tag(each.number), answer);
+    waiting.clear();
+  }
+}
+
+std::vector<Seconds> measured(const Service& serve, std::size_t count) {
+  ThreadsOptions options;
+  options.cluster.workers = kWorkers;
+  std::vector<Round> rounds(count);
+  make_threads_launcher(options)->run(
+      [&](Endpoint& endpoint) { take_part(endpoint, serve, rounds); });
+  std::vector<Seconds> taken;
+  for (const Round& round : rounds) taken.push_back(round.taken());
+  return taken;
+}
+
+Seconds quantile(std::vector<Seconds> values, double share) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+}
+
+int bench(BenchSize size) {
+  const std::size_t rounds = size == BenchSize::tiny ? 20 : 1000;
+  Controller controller({.former = {.workers = kWorkers,
+                                    .group = kGroup,
+                                    .filter = GroupFormerOptions::Filter::off,
+                                    .budget = 1'000'000}});
+  const std::vector<Seconds> bare = measured(answer_each_three, rounds);
+  const std::vector<Seconds> taken =
+      measured([&](Endpoint& beside) { controller.serve(beside); }, rounds);
+  const Seconds median = quantile(taken, 0.5);
+  const double ratio = median / quantile(bare, 0.5);
+  fmt::print(
+      "{}\n{} workers on threads, groups of {}, {} groups\n"
+      "from the last report until all members know: median {}, 90 % {}\n"
+      "the same messages without a controller: median {}, 90 % {}\n"
+      "ratio {:.2f}; the goal of {} is {}\n",
+      machine_description(), kWorkers, kGroup, rounds, format_seconds(median),
+      format_seconds(quantile(taken, 0.9)), format_seconds(quantile(bare, 0.5)),
+      format_seconds(quantile(bare, 0.9)), ratio, format_seconds(kGoal),
+      median < kGoal ? "reached" : "not reached");
+  MustHold must_hold(size);
+  must_hold.at_full_size(ratio <= 3, "at most 3 times as long as the messages alone");
+  return must_hold.exit_status();
+}
+
+}  // namespace
+}  // namespace huddle
+
+int main(int argc, char** argv) { return huddle::bench(huddle::bench_size(argc, argv)); }
