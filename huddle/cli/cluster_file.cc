@@ -19,7 +19,23 @@ class ClusterReader {
     cluster_.name = path.stem().string();
   }
 
+  ClusterReader(const ConfigTable& table, const std::string& section) : file_(table, section) {}
+
+  // Throws UsageError if anything is wrong.
   Cluster read() && {
+    read_all();
+    file_.finish();
+    return std::move(cluster_);
+  }
+
+  Cluster read(std::vector<ConfigProblem>& problems) && {
+    read_all();
+    for (ConfigProblem& problem : file_.take_problems()) problems.push_back(std::move(problem));
+    return std::move(cluster_);
+  }
+
+ private:
+  void read_all() {
     read_racks();
     read_network();
     read_links();
@@ -36,11 +52,8 @@ class ClusterReader {
       cluster_.wire_bytes = model.bytes("wire").value_or(0);
     });
     if (knows_workers_) report_problems();
-    file_.finish();
-    return std::move(cluster_);
   }
 
- private:
   // Remembers which table the next thing of a kind is from.
   void came_from(Part part, const ConfigSection& section) {
     lines_[part].push_back(section.line());
@@ -292,5 +305,10 @@ class ClusterReader {
 }  // namespace
 
 Cluster read_cluster_file(const std::filesystem::path& path) { return ClusterReader(path).read(); }
+
+Cluster read_cluster_table(const ConfigTable& table, const std::string& section,
+                           std::vector<ConfigProblem>& problems) {
+  return ClusterReader(table, section).read(problems);
+}
 
 }  // namespace huddle

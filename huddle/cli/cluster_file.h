@@ -4,7 +4,10 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
+#include "huddle/cli/config_file.h"
 #include "huddle/core/cluster.h"
 
 namespace huddle {
@@ -12,5 +15,10 @@ namespace huddle {
 // Throws UsageError that lists all problems of the file, "FILE:LINE: message" each, in the order
 // of lines. The seed of the result is 0.
 Cluster read_cluster_file(const std::filesystem::path& path);
+
+// A cluster that another file holds as its section `section`. What is wrong with it is added to
+// `problems`; the result is then of no use.
+Cluster read_cluster_table(const ConfigTable& table, const std::string& section,
+                           std::vector<ConfigProblem>& problems);
 
 }  // namespace huddle

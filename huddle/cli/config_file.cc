@@ -20,12 +20,6 @@ std::string contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-const ConfigEntry* find_in(const ConfigTable& table, const std::string& key) {
-  const auto found = std::find_if(table.begin(), table.end(),
-                                  [&](const ConfigEntry& entry) { return entry.key == key; });
-  return found == table.end() ? nullptr : &*found;
-}
-
 template <typename Kind>
 const Kind* as(const ConfigEntry* entry) {
   return std::get_if<Kind>(&entry->value.value);
@@ -35,25 +29,6 @@ std::optional<double> as_number(const ConfigEntry* entry) {
   if (const auto* whole = as<std::int64_t>(entry)) return static_cast<double>(*whole);
   if (const auto* number = as<double>(entry)) return *number;
   return {};
-}
-
-// The items of a list of sections, which [[name]] makes.
-const std::vector<ConfigValue>* as_sections(const ConfigEntry& entry) {
-  const auto* list = as<std::vector<ConfigValue>>(&entry);
-  const bool fits = list && std::all_of(list->begin(), list->end(), [](const ConfigValue& value) {
-                      return std::holds_alternative<ConfigTable>(value.value);
-                    });
-  return fits ? list : nullptr;
-}
-
-// A value as messages show it.
-std::string shown(const ConfigEntry& entry) {
-  if (const auto* flag = as<bool>(&entry)) return *flag ? "true" : "false";
-  if (const auto* text = as<std::string>(&entry)) return concat('"', *text, '"');
-  if (const auto* whole = as<std::int64_t>(&entry)) return std::to_string(*whole);
-  if (const auto number = as_number(&entry)) return concat(*number);
-  if (as<std::vector<ConfigValue>>(&entry)) return "a list";
-  return as<ConfigTable>(&entry) ? "a section" : "a date or time";
 }
 
 std::optional<int> as_count(const ConfigValue& value) {
@@ -78,7 +53,7 @@ ConfigSection::ConfigSection(ConfigFile& file, std::string title, int line,
 
 const ConfigEntry* ConfigSection::find(const std::string& key) {
   if (std::find(asked_.begin(), asked_.end(), key) == asked_.end()) asked_.push_back(key);
-  return table_ ? find_in(*table_, key) : nullptr;
+  return table_ ? find_entry(*table_, key) : nullptr;
 }
 
 void ConfigSection::refuse(std::string_view message) {
@@ -92,7 +67,7 @@ void ConfigSection::refuse_key(const std::string& key, std::string_view message)
 }
 
 void ConfigSection::refuse_value(const ConfigEntry& entry, std::string_view rule) {
-  refuse_key(entry.key, concat("is ", shown(entry), "; write ", rule, "."));
+  refuse_key(entry.key, concat("is ", shown(entry.value), "; write ", rule, "."));
 }
 
 int ConfigSection::line_of(const std::string& key) {
@@ -184,8 +159,8 @@ std::optional<double> ConfigSection::with_unit(const std::string& key, std::stri
       is_sound_ = false;
     }
   } else if (as_number(entry)) {
-    refuse_key(
-        key, concat("is ", shown(*entry), " without a unit; write for example \"", example, "\"."));
+    refuse_key(key, concat("is ", shown(entry->value), " without a unit; write for example \"",
+                           example, "\"."));
   } else {
     refuse_value(*entry, concat("a number with a unit, for example \"", example, "\""));
   }
@@ -205,6 +180,62 @@ std::optional<double> ConfigSection::bytes(const std::string& key) {
   return with_unit(key, "102.4MB", 1, parse_bytes);
 }
 
+std::optional<std::vector<std::string>> ConfigSection::texts(const std::string& key) {
+  const ConfigEntry* entry = find(key);
+  if (!entry) return {};
+  if (const auto* text = as<std::string>(entry)) return std::vector{*text};
+  std::vector<std::string> texts;
+  if (const auto* list = as<std::vector<ConfigValue>>(entry))
+    for (const ConfigValue& item : *list)
+      if (const auto* text = std::get_if<std::string>(&item.value)) texts.push_back(*text);
+  const auto* list = as<std::vector<ConfigValue>>(entry);
+  if (!list || list->size() != texts.size())
+    refuse_value(*entry, "a text, or a list of texts, [\"one\", \"two\"]");
+  return texts;
+}
+
+std::optional<std::vector<int>> ConfigSection::counts(const std::string& key) {
+  const ConfigEntry* entry = find(key);
+  if (!entry) return {};
+  std::vector<int> counts;
+  const auto* list = as<std::vector<ConfigValue>>(entry);
+  if (list)
+    for (const ConfigValue& item : *list)
+      if (const auto count = as_count(item)) counts.push_back(*count);
+  if (!list || list->size() != counts.size())
+    refuse_value(*entry, "a list of whole numbers, for example [1, 2, 3]");
+  return counts;
+}
+
+std::optional<std::string> ConfigSection::word(const std::string& key) {
+  const ConfigEntry* entry = find(key);
+  if (!entry) return {};
+  if (auto word = as_word(entry->value)) return word;
+  refuse_value(*entry, "a number, a text in quotes, or true or false");
+  return "";
+}
+
+const ConfigTable* ConfigSection::table(const std::string& key) {
+  const ConfigEntry* entry = find(key);
+  const auto* table = entry ? as<ConfigTable>(entry) : nullptr;
+  if (entry && !table) refuse_value(*entry, concat(key, " = { key = value }"));
+  return table;
+}
+
+ConfigTable ConfigSection::everything() {
+  if (!table_) return {};
+  for (const ConfigEntry& entry : *table_) asked_.push_back(entry.key);
+  return *table_;
+}
+
+void ConfigSection::inner(const std::string& key, const Read& read) {
+  const ConfigTable* inside = table(key);
+  if (!inside) return;
+  ConfigSection section(*file_, concat(title_, " ", key), line_of(key), inside);
+  read(section);
+  section.report_unknown();
+}
+
 void ConfigSection::report_unknown() {
   if (!table_) return;
   for (const ConfigEntry& entry : *table_)
@@ -217,18 +248,23 @@ ConfigFile::ConfigFile(const std::filesystem::path& path)
       table_(parse_toml(contents(path), name_)),
       top_(*this, "the top level", 0, &table_) {}
 
+ConfigFile::ConfigFile(ConfigTable table, const std::string& section)
+    : prefix_(section + "."),
+      table_(std::move(table)),
+      top_(*this, concat("[", section, "]"), 0, &table_) {}
+
 const ConfigEntry* ConfigFile::find(const std::string& name) {
   sections_.push_back(name);
-  return find_in(table_, name);
+  return find_entry(table_, name);
 }
 
 void ConfigFile::one(const std::string& name, const Read& read) {
   const ConfigEntry* entry = find(name);
   const ConfigTable* table = entry ? as<ConfigTable>(entry) : nullptr;
   if (entry && !table)
-    report(entry->line,
-           concat("'", name, "' is ", shown(*entry), "; write it as a section, [", name, "]."));
-  ConfigSection section(*this, concat("[", name, "]"), entry ? entry->line : 0, table);
+    report(entry->line, concat("'", prefix_, name, "' is ", shown(entry->value),
+                               "; write it as a section, [", prefix_, name, "]."));
+  ConfigSection section(*this, concat("[", prefix_, name, "]"), entry ? entry->line : 0, table);
   read(section);
   section.report_unknown();
 }
@@ -236,14 +272,15 @@ void ConfigFile::one(const std::string& name, const Read& read) {
 void ConfigFile::each(const std::string& name, const Read& read) {
   const ConfigEntry* entry = find(name);
   if (!entry) return;
-  const std::vector<ConfigValue>* list = as_sections(*entry);
+  const std::vector<ConfigValue>* list = as_tables(entry->value);
   if (!list) {
-    report(entry->line, concat("'", name, "' is ", shown(*entry),
-                               "; there may be several, so write each as [[", name, "]]."));
+    report(entry->line,
+           concat("'", prefix_, name, "' is ", shown(entry->value),
+                  "; there may be several, so write each as [[", prefix_, name, "]]."));
     return;
   }
   for (const ConfigValue& value : *list) {
-    ConfigSection section(*this, concat("[[", name, "]]"), value.line,
+    ConfigSection section(*this, concat("[[", prefix_, name, "]]"), value.line,
                           &std::get<ConfigTable>(value.value));
     read(section);
     section.report_unknown();
@@ -251,8 +288,11 @@ void ConfigFile::each(const std::string& name, const Read& read) {
 }
 
 void ConfigFile::report(int line, std::string_view message) {
-  problems_.emplace_back(
-      line, line > 0 ? concat(name_, ":", line, ": ", message) : concat(name_, ": ", message));
+  const bool is_known =
+      std::any_of(problems_.begin(), problems_.end(), [&](const ConfigProblem& problem) {
+        return problem.line == line && problem.message == message;
+      });
+  if (!is_known) problems_.push_back({line, std::string(message)});
 }
 
 void ConfigFile::report_unknown() {
@@ -261,20 +301,26 @@ void ConfigFile::report_unknown() {
       return std::find(names.begin(), names.end(), entry.key) != names.end();
     };
     if (is_asked(sections_) || is_asked(top_.asked_)) continue;
-    const bool is_section = as<ConfigTable>(&entry) || as_sections(entry);
+    const bool is_section = as<ConfigTable>(&entry) || as_tables(entry.value);
     report(entry.line, is_section ? unknown("section", "", entry.key, sections_)
                                   : unknown("key", " in the top level", entry.key, top_.asked_));
   }
 }
 
-void ConfigFile::finish() {
+std::vector<ConfigProblem> ConfigFile::take_problems() {
   report_unknown();
-  if (problems_.empty()) return;
-  std::stable_sort(problems_.begin(), problems_.end(),
-                   [](const auto& one, const auto& other) { return one.first < other.first; });
+  std::stable_sort(
+      problems_.begin(), problems_.end(),
+      [](const ConfigProblem& one, const ConfigProblem& other) { return one.line < other.line; });
+  return std::move(problems_);
+}
+
+void ConfigFile::finish() {
   std::vector<std::string> messages;
-  for (const auto& [line, message] : problems_) messages.push_back(message);
-  throw UsageError(joined(messages, "\n"));
+  for (const ConfigProblem& problem : take_problems())
+    messages.push_back(problem.line > 0 ? concat(name_, ":", problem.line, ": ", problem.message)
+                                        : concat(name_, ": ", problem.message));
+  if (!messages.empty()) throw UsageError(joined(messages, "\n"));
 }
 
 }  // namespace huddle

@@ -2,8 +2,7 @@
 //
 // Whoever reads a file asks for the sections and keys that it knows. A key that nobody asked for is
 // unknown, a value of the wrong kind is reported and replaced by a harmless one, and reading goes
-// on, so that one run names all mistakes, each with its line. The syntax is TOML; sections do not
-// nest.
+// on, so that one run names all mistakes, each with its line.
 
 #pragma once
 
@@ -15,32 +14,18 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "huddle/cli/config_table.h"
 #include "huddle/core/ids.h"
 
 namespace huddle {
 
-struct ConfigEntry;
-using ConfigTable = std::vector<ConfigEntry>;
-
-struct ConfigValue {
+// Something that is wrong, and where; line 0: the file as a whole.
+struct ConfigProblem {
   int line = 0;
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<ConfigValue>,
-               ConfigTable>
-      value;  // Nothing: a kind that no configuration uses (dates and times).
+  std::string message;
 };
-
-struct ConfigEntry {
-  std::string key;
-  int line = 0;
-  ConfigValue value;
-};
-
-// Throws UsageError, "NAME:LINE: ...", where the text is no TOML, and where this build has no
-// parser for it.
-ConfigTable parse_toml(const std::string& text, const std::string& name);
 
 class ConfigFile;
 
@@ -48,6 +33,8 @@ class ConfigFile;
 // empty where the key is missing; a wrong value is reported, and something harmless stands in.
 class ConfigSection {
  public:
+  using Read = std::function<void(ConfigSection&)>;
+
   // `title` names it in messages, "[network]"; line 0 and no table: the file does not have it.
   ConfigSection(ConfigFile& file, std::string title, int line, const ConfigTable* table);
 
@@ -61,6 +48,17 @@ class ConfigSection {
   std::optional<Seconds> seconds(const std::string& key);
   std::optional<double> bandwidth(const std::string& key);  // In bytes per second.
   std::optional<double> bytes(const std::string& key);
+
+  std::optional<std::vector<std::string>> texts(const std::string& key);  // One, or a list.
+  std::optional<std::vector<int>> counts(const std::string& key);         // A list.
+  std::optional<std::string> word(const std::string& key);  // A flag, number or text, as typed.
+  const ConfigTable* table(const std::string& key);         // Null where it is missing.
+
+  // All keys, whatever they are; none of them is unknown then.
+  ConfigTable everything();
+
+  // The table `key` of this one, read like a section; not called where it is missing.
+  void inner(const std::string& key, const Read& read);
 
   bool has(const std::string& key) { return find(key) != nullptr; }
 
@@ -98,10 +96,13 @@ class ConfigFile {
  public:
   // Throws UsageError where the file cannot be read.
   explicit ConfigFile(const std::filesystem::path& path);
+
+  // A table that another file holds as its section `section`, whose name messages give.
+  ConfigFile(ConfigTable table, const std::string& section);
   ConfigFile(const ConfigFile&) = delete;
   ConfigFile& operator=(const ConfigFile&) = delete;
 
-  using Read = std::function<void(ConfigSection&)>;
+  using Read = ConfigSection::Read;
 
   // What stands above the sections.
   ConfigSection& top() { return top_; }
@@ -112,11 +113,14 @@ class ConfigFile {
   // Each [[name]], in order.
   void each(const std::string& name, const Read& read);
 
-  // Notes a problem; line 0: of the file as a whole.
+  // Notes a problem; one that was noted before is not repeated.
   void report(int line, std::string_view message);
 
-  // To be called when all that is known has been asked for. Throws UsageError with all problems in
-  // the order of their lines, if there are any.
+  // To be called when all that is known has been asked for. Returns all problems in the order of
+  // their lines.
+  std::vector<ConfigProblem> take_problems();
+
+  // The same, but throws UsageError with all problems, "FILE:LINE: message" each, if there are any.
   void finish();
 
  private:
@@ -124,10 +128,11 @@ class ConfigFile {
   void report_unknown();
 
   std::string name_;
+  std::string prefix_;  // Of the names of sections in messages: "cluster.".
   ConfigTable table_;
   ConfigSection top_;
   std::vector<std::string> sections_;  // Names asked for.
-  std::vector<std::pair<int, std::string>> problems_;
+  std::vector<ConfigProblem> problems_;
 };
 
 }  // namespace huddle

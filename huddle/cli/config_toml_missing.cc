@@ -5,7 +5,8 @@ namespace huddle {
 
 ConfigTable parse_toml(const std::string&, const std::string&) {
   throw UsageError(
-      "this build cannot read cluster files: toml++ was missing (libtomlplusplus-dev)");
+      "this build cannot read cluster files and scenarios: toml++ was missing "
+      "(libtomlplusplus-dev)");
 }
 
 }  // namespace huddle

@@ -28,10 +28,14 @@ SpecInfo sim_info() {
 }
 
 #ifdef HUDDLE_WITH_SIM
+constexpr bool kHasSimulation = true;
+
 std::unique_ptr<Launcher> make_sim(const Cluster& cluster, double payload_scale) {
   return make_sim_launcher({.cluster = cluster, .payload_scale = payload_scale});
 }
 #else
+constexpr bool kHasSimulation = false;
+
 std::unique_ptr<Launcher> make_sim(const Cluster&, double) {
   throw UsageError(
       "this build has no engine 'sim', because SimGrid was missing when it was made: install "
@@ -42,6 +46,8 @@ std::unique_ptr<Launcher> make_sim(const Cluster&, double) {
 }  // namespace
 
 std::vector<SpecInfo> known_engines() { return {threads_info(), sim_info()}; }
+
+bool has_simulation() { return kHasSimulation; }
 
 bool is_simulated(std::string_view spec) { return parse_spec(spec).name == "sim"; }
 

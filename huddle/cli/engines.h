@@ -19,6 +19,9 @@ std::vector<SpecInfo> known_engines();
 std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster,
                                       double payload_scale);
 
+// Whether this build can simulate.
+bool has_simulation();
+
 // Whether the engine of this spec runs in virtual time.
 bool is_simulated(std::string_view spec);
 

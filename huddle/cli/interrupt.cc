@@ -28,6 +28,10 @@ InterruptWatcher::InterruptWatcher(std::function<void()> stop) : stop_(std::move
 InterruptWatcher::~InterruptWatcher() {
   over_ = true;
   thread_.join();
+  // SimGrid leaves a handler behind that calls exit(), which hangs where the process is in exit()
+  // already. From here on a signal just ends the process.
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
   const sigset_t signals = watched_signals();
   pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }

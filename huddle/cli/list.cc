@@ -6,6 +6,7 @@
 
 #include "huddle/cli/commands.h"
 #include "huddle/cli/engines.h"
+#include "huddle/cli/scenario_folder.h"
 #include "huddle/core/spec.h"
 #include "huddle/core/text.h"
 #include "huddle/strategy/registry.h"
@@ -27,11 +28,19 @@ void print(const std::vector<SpecInfo>& known) {
   }
 }
 
+std::vector<SpecInfo> scenarios() {
+  std::vector<SpecInfo> known;
+  for (const KnownScenario& scenario : known_scenarios())
+    known.push_back({.name = scenario.name, .summary = scenario.title});
+  return known;
+}
+
 std::vector<SpecInfo> known(const std::string& what) {
   if (what == "strategies") return known_strategies();
   if (what == "models") return known_models();
   if (what == "data") return known_data();
   if (what == "schedules") return known_learning_rates();
+  if (what == "scenarios") return scenarios();
   return known_engines();
 }
 
@@ -43,9 +52,9 @@ void add_list_command(CLI::App& program, int& status) {
       "A choice is written name:key=value,key=value, for example "
       "bsp:algorithm=ring,buckets=4.\nValues shown are the defaults.");
   const auto what = std::make_shared<std::string>();
-  command->add_option("what", *what, "strategies, models, data, engines or schedules")
+  command->add_option("what", *what, "strategies, models, data, engines, schedules or scenarios")
       ->required()
-      ->check(CLI::IsMember({"strategies", "models", "data", "engines", "schedules"}));
+      ->check(CLI::IsMember({"strategies", "models", "data", "engines", "schedules", "scenarios"}));
   command->callback([what, &status] {
     print(known(*what));
     status = 0;

@@ -45,7 +45,9 @@ int run(int argc, char** argv) {
       "strategies\n  huddle train --help");
   int status = 0;
   add_train_command(program, status);
+  add_compare_command(program, status);
   add_list_command(program, status);
+  add_report_command(program, status);
   add_schedule_command(program, status);
   try {
     program.parse(argc, argv);

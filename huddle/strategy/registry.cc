@@ -16,11 +16,15 @@
 namespace huddle {
 namespace {
 
+// Whether values depend on who is ready first.
+enum class Values { fixed, follow_time };
+
 // One strategy. A new one adds a line to `entries`, or to `round_presets`.
 struct Entry {
   SpecInfo info;
   std::function<void(const Options&, const StrategySetting&)> check;
   std::function<std::unique_ptr<Strategy>(const Options&, const StrategyContext&)> make;
+  Values values = Values::fixed;
 };
 
 std::vector<Entry> entries() {
@@ -28,12 +32,12 @@ std::vector<Entry> entries() {
       {bsp_info(), check_bsp, make_bsp},
       {ds_sync_info(), check_ds_sync, make_ds_sync},
       {sesgd_info(), check_sesgd, make_sesgd},
-      {asp_info(), check_served, make_asp},
-      {ssp_info(), check_served, make_ssp},
-      {ad_psgd_info(), check_ad_psgd, make_ad_psgd},
-      {eager_info(), check_eager, make_eager},
+      {asp_info(), check_served, make_asp, Values::follow_time},
+      {ssp_info(), check_served, make_ssp, Values::follow_time},
+      {ad_psgd_info(), check_ad_psgd, make_ad_psgd, Values::follow_time},
+      {eager_info(), check_eager, make_eager, Values::follow_time},
       {random_groups_info(), check_random_groups, make_random_groups},
-      {p_reduce_info(), check_p_reduce, make_p_reduce},
+      {p_reduce_info(), check_p_reduce, make_p_reduce, Values::follow_time},
   };
   for (const RoundPreset& preset : round_presets())
     entries.push_back(
@@ -56,6 +60,10 @@ std::vector<SpecInfo> known_strategies() {
   std::vector<SpecInfo> known;
   for (const Entry& entry : entries()) known.push_back(entry.info);
   return known;
+}
+
+bool follows_time(std::string_view spec) {
+  return resolve(spec).first.values == Values::follow_time;
 }
 
 void check_strategy(std::string_view spec, const StrategySetting& setting) {

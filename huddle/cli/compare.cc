@@ -1,0 +1,294 @@
+// `huddle compare`: every strategy of a scenario on the same workload in the same clusters, each
+// run in a process of its own, and one table of it all.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "huddle/cli/children.h"
+#include "huddle/cli/commands.h"
+#include "huddle/cli/compare_rules.h"
+#include "huddle/cli/comparison_folder.h"
+#include "huddle/cli/engines.h"
+#include "huddle/cli/interrupt.h"
+#include "huddle/cli/scenario_folder.h"
+#include "huddle/core/error.h"
+#include "huddle/core/text.h"
+#include "huddle/report/comparison_files.h"
+#include "huddle/report/comparison_table.h"
+#include "huddle/report/format.h"
+#include "huddle/report/html_report.h"
+#include "huddle/report/runs_progress.h"
+
+namespace huddle {
+namespace {
+
+struct CompareConfig {
+  std::string scenario;
+  std::string out;
+  int jobs = 0;
+  std::vector<int> seeds;
+  bool json = false;
+  bool quiet = false;
+  bool fresh = false;
+};
+
+// Everything that has to be run, and how those ended that were.
+struct Work {
+  std::vector<const PlannedRun*> runs;  // Trainings first: they take longest.
+  std::set<const PlannedRun*> done_before;
+  std::map<const PlannedRun*, ChildEnd> ends;
+};
+
+void check_config(const CLI::App& command, const CompareConfig& config) {
+  if (command.count("--jobs") > 0 && config.jobs < 1)
+    throw UsageError(concat("--jobs is ", config.jobs, "; it must be at least 1."));
+  if (command.count("--out") > 0 && config.out.empty())
+    throw UsageError("--out is empty; name a folder.");
+  for (const int seed : config.seeds)
+    if (seed < 0) throw UsageError(concat("--seeds names ", seed, "; none may be negative."));
+  if (std::set<int>(config.seeds.begin(), config.seeds.end()).size() != config.seeds.size())
+    throw UsageError("--seeds names a seed twice.");
+}
+
+// Runs are made in the comparison's folder, where a path seen from here would lead nowhere.
+void keep_data_in_sight(WorkloadOptions& workload) {
+  const auto place = workload.find("data_dir");
+  if (place != workload.end() && !place->second.starts_with("~"))
+    place->second = std::filesystem::absolute(place->second).string();
+}
+
+Work work_of(const ComparisonPlan& plan, const ComparisonFolder& folder,
+             const CompareConfig& config) {
+  Work work;
+  for (const auto* list : {&plan.trainings, &plan.runs})
+    for (const PlannedRun& run : *list) {
+      if (!config.fresh && folder.is_done(run))
+        work.done_before.insert(&run);
+      else
+        work.runs.push_back(&run);
+    }
+  return work;
+}
+
+RunsState state_before(const Work& work) {
+  RunsState state;
+  state.done = static_cast<int>(work.done_before.size());
+  state.total = state.done + static_cast<int>(work.runs.size());
+  for (const PlannedRun* run : work.done_before) state.work_done += run->work;
+  state.work_total = state.work_done;
+  for (const PlannedRun* run : work.runs) state.work_total += run->work;
+  return state;
+}
+
+void carry_out(Work& work, const ComparisonFolder& folder, Children& children, ProgressMode mode) {
+  std::vector<ChildCommand> commands;
+  for (const PlannedRun* run : work.runs) {
+    commands.push_back({{"/proc/self/exe"}, folder.path()});
+    std::vector<std::string>& arguments = commands.back().arguments;
+    arguments.insert(arguments.end(), run->arguments.begin(), run->arguments.end());
+    folder.begin(*run);
+  }
+  RunsProgress progress(stderr, mode);
+  RunsState state = state_before(work);
+  children.run(
+      commands,
+      [&](std::size_t index, const ChildEnd& end) {
+        const PlannedRun* run = work.runs[index];
+        work.ends[run] = end;
+        folder.end(*run, end.seconds);
+        state.done += 1;
+        state.work_done += run->work;
+        state.running.clear();
+        progress.update(state);
+      },
+      [&](std::span<const std::size_t> running) {
+        state.running.clear();
+        for (const std::size_t index : running) state.running.push_back(work.runs[index]->id);
+        progress.update(state);
+      });
+}
+
+// Why a run without a summary has none.
+std::string status_of(const ChildEnd& end) {
+  if (end.exit_status == 130 || end.signal == SIGINT) return "interrupted";
+  if (end.signal != 0)
+    return concat("failed: killed by signal ", end.signal, " (", strsignal(end.signal), ")");
+  std::string said = end.errors;
+  said.erase(said.find_last_not_of(" \n") + 1);
+  if (said.starts_with("huddle: ")) said.erase(0, 8);
+  return concat("failed: ", said.empty() ? concat("exit status ", end.exit_status) : said);
+}
+
+RunOutcome outcome_of(const PlannedRun& run, const Work& work, const ComparisonFolder& folder) {
+  const auto end = work.ends.find(&run);
+  if (end == work.ends.end() && !work.done_before.contains(&run)) return {};
+  if (auto outcome = read_outcome(folder.run(run))) return *outcome;
+  return {.status =
+              end == work.ends.end() ? "failed: its summary is gone" : status_of(end->second)};
+}
+
+std::string command_text(const PlannedRun& run) {
+  std::vector<std::string> words{"huddle"};
+  words.insert(words.end(), run.arguments.begin(), run.arguments.end());
+  return shell_text(words);
+}
+
+// What a reader must know where time is not simulated.
+std::string note_of(const Scenario& scenario, const PlanRules& rules) {
+  if (is_simulated(rules.engine)) return "";
+  std::set<std::string> left_out;
+  for (const ScenarioCase& one : scenario.cases)
+    for (const std::string& part : left_out_by_engine(rules.engine, one.cluster))
+      left_out.insert(part);
+  const std::vector<std::string> parts(left_out.begin(), left_out.end());
+  return concat(
+      "This build has no SimGrid: the runs were made one after another on threads, in real time, "
+      "with injected delays, and their times vary from run to run.",
+      parts.empty() ? "" : concat(" Left out of the clusters: ", joined(parts), "."));
+}
+
+// Strategies as rows name them. Where the scenario has no baseline, BSP is it.
+std::vector<ComparedStrategy> strategies_of(const Scenario& scenario) {
+  const bool has_baseline =
+      std::any_of(scenario.strategies.begin(), scenario.strategies.end(),
+                  [](const ScenarioStrategy& strategy) { return !strategy.baselines.empty(); });
+  std::vector<ComparedStrategy> strategies;
+  for (const ScenarioStrategy& strategy : scenario.strategies) {
+    strategies.push_back({strategy.label, strategy.baselines, strategy.workload});
+    if (!has_baseline && parse_spec(strategy.run).name == "bsp")
+      strategies.back().baselines.push_back("bsp");
+  }
+  return strategies;
+}
+
+Comparison gather(const Scenario& scenario, const ComparisonPlan& plan, const Work& work,
+                  const ComparisonFolder& folder) {
+  Comparison all{.name = scenario.name,
+                 .title = scenario.title,
+                 .text = scenario.text,
+                 .claim = scenario.claim,
+                 .assumptions = scenario.assumptions,
+                 .target = scenario.target,
+                 .source = scenario.source,
+                 .note = note_of(scenario, plan_rules())};
+  for (std::size_t i = 0; i < scenario.cases.size(); ++i)
+    all.cases.push_back({scenario.cases[i].name, scenario.cases[i].text, plan.case_files[i]});
+  std::vector<RunOutcome> trained;
+  for (const PlannedRun& run : plan.trainings) {
+    trained.push_back(outcome_of(run, work, folder));
+    all.trainings.push_back({run.id, scenario.strategies[run.strategy_index].run, run.seed,
+                             trained.back().status, command_text(run)});
+  }
+  for (const PlannedRun& run : plan.runs) {
+    RunOutcome outcome = outcome_of(run, work, folder);
+    if (run.trained_in) {
+      const RunOutcome& values = trained[*run.trained_in];
+      const bool has_curve = !values.curve.empty() && outcome.is_complete();
+      outcome = joined_outcome(values, outcome,
+                               has_curve ? read_step_ends(folder.run(run)) : std::vector<Time>{});
+    }
+    const ScenarioStrategy& strategy = scenario.strategies[run.strategy_index];
+    all.runs.push_back({.id = run.id,
+                        .case_name = scenario.cases[run.case_index].name,
+                        .label = strategy.label,
+                        .strategy = strategy.run,
+                        .seed = run.seed,
+                        .trained_in = run.trained_in ? plan.trainings[*run.trained_in].id : "",
+                        .command = command_text(run),
+                        .outcome = std::move(outcome)});
+  }
+  all.table = compare_runs(all.runs, strategies_of(scenario), scenario.target);
+  return all;
+}
+
+WallClock wall_of(const ComparisonPlan& plan, const ComparisonFolder& folder, Seconds seconds) {
+  WallClock wall{.machine = machine_description(), .seconds = seconds};
+  for (const auto* list : {&plan.trainings, &plan.runs})
+    for (const PlannedRun& run : *list) wall.by_run[run.id] = folder.seconds_of(run);
+  return wall;
+}
+
+// Writes and prints what the comparison came to, and returns the exit status.
+int conclude(const Comparison& all, const WallClock& wall, const ComparisonFolder& folder,
+             const CompareConfig& config) {
+  const std::string results = results_json(all, wall, HUDDLE_VERSION);
+  folder.write("results.json", results);
+  const std::filesystem::path report = folder.path() / "report.html";
+  if (can_write_report()) write_report({folder.path()}, report);
+  if (config.json)
+    fmt::print("{}", results);
+  else if (!config.quiet)
+    fmt::print("{}\n{}\n", comparison_text(all),
+               can_write_report() ? concat("Report: ", report.string())
+                                  : concat("Results: ", (folder.path() / "results.json").string()));
+  bool is_interrupted = false;
+  bool has_failed = false;
+  for (const ComparedRun& run : all.runs) {
+    is_interrupted = is_interrupted || run.outcome.status == "interrupted";
+    has_failed = has_failed || run.outcome.status.starts_with("failed");
+  }
+  if (is_interrupted) {
+    fmt::print(stderr, "huddle: interrupted; the same command goes on where this one stopped.\n");
+    return 130;
+  }
+  return has_failed ? 1 : 0;
+}
+
+int compare_command(const CLI::App& command, const CompareConfig& config) {
+  check_config(command, config);
+  const PlanRules rules = plan_rules();
+  const int jobs = config.jobs > 0 ? config.jobs : has_simulation() ? usable_cores() : 1;
+  Children children(jobs);
+  const InterruptWatcher watcher([&children] { children.stop(); });
+  Scenario scenario = read_scenario(find_scenario(config.scenario), scenario_rules());
+  for (ScenarioCase& one : scenario.cases) {
+    if (!config.seeds.empty()) one.seeds = config.seeds;
+    keep_data_in_sight(one.workload);
+  }
+  for (ScenarioStrategy& strategy : scenario.strategies) keep_data_in_sight(strategy.workload);
+  const ComparisonPlan plan = plan_comparison(scenario, rules);
+  const ComparisonFolder folder(
+      config.out.empty() ? std::filesystem::path("out/compare") / safe_name(scenario.name)
+                         : std::filesystem::path(config.out),
+      scenario, plan, program_identity());
+  Work work = work_of(plan, folder, config);
+  const Seconds begun = steady_seconds();
+  carry_out(work, folder, children, config.quiet ? ProgressMode::quiet : progress_mode(stderr));
+  const Comparison all = gather(scenario, plan, work, folder);
+  return conclude(all, wall_of(plan, folder, steady_seconds() - begun), folder, config);
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& program, int& status) {
+  CLI::App* command = program.add_subcommand(
+      "compare", "Runs several strategies on the same workload and sets them side by side");
+  command->footer(
+      "Examples:\n"
+      "  huddle compare demo\n"
+      "  huddle compare mine.toml --out out/mine --seeds 1,2,3\n"
+      "A comparison that was stopped goes on where it stopped. The format is in docs/compare.md.\n"
+      "Exit status: 0 done, 1 a run failed, 2 wrong usage (nothing was run), 130 interrupted.");
+  const auto config = std::make_shared<CompareConfig>();
+  command
+      ->add_option("scenario", config->scenario,
+                   "a scenario's file, or its name: `huddle list scenarios`")
+      ->required();
+  command->add_option("--out", config->out, "folder of the comparison; default: out/compare/NAME");
+  command->add_option("--jobs", config->jobs, "runs at once; default: as many as there are cores");
+  command->add_option("--seeds", config->seeds, "in place of the scenario's, as 1,2,3")
+      ->delimiter(',');
+  command->add_flag("--json", config->json, "print results.json instead of the tables");
+  command->add_flag("--quiet", config->quiet, "no progress, no tables");
+  command->add_flag("--fresh", config->fresh, "run again what has been run before");
+  command->callback([command, config, &status] { status = compare_command(*command, *config); });
+}
+
+}  // namespace huddle

@@ -1,0 +1,15 @@
+// What a scenario may say about training, taken from the options of `huddle train` themselves, so
+// that whatever is added there can be compared at once.
+
+#pragma once
+
+#include "huddle/cli/comparison_plan.h"
+#include "huddle/cli/scenario_file.h"
+
+namespace huddle {
+
+ScenarioRules scenario_rules();
+
+PlanRules plan_rules();
+
+}  // namespace huddle

@@ -1,0 +1,123 @@
+#include "huddle/cli/comparison_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "huddle/core/error.h"
+#include "huddle/core/text.h"
+#include "huddle/report/comparison_files.h"
+
+namespace huddle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json note_in(const std::filesystem::path& run) {
+  std::ifstream file(run / "run.json", std::ios::binary);
+  return file ? Json::parse(file, nullptr, false) : Json();
+}
+
+int locked(const std::filesystem::path& folder) {
+  const int file = ::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0)
+    throw UsageError(concat("cannot write into the folder '", folder.string(),
+                            "': ", std::generic_category().message(errno), "."));
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
+    ::close(file);
+    throw UsageError(concat("another comparison is at work in '", folder.string(),
+                            "'; wait for it, or name another folder with --out."));
+  }
+  return file;
+}
+
+}  // namespace
+
+ComparisonFolder::ComparisonFolder(std::filesystem::path path, const Scenario& scenario,
+                                   const ComparisonPlan& plan, std::string program)
+    : path_(std::move(path)), program_(std::move(program)) {
+  std::error_code error;
+  for (const char* part : {"cases", "runs"}) {
+    std::filesystem::create_directories(path_ / part, error);
+    if (error)
+      throw UsageError(
+          concat("cannot make the folder '", (path_ / part).string(), "': ", error.message(), "."));
+  }
+  lock_ = locked(path_);
+  for (std::size_t i = 0; i < scenario.cases.size(); ++i) {
+    const ScenarioCase& one = scenario.cases[i];
+    ConfigTable named = one.description;
+    if (!find_entry(named, "name"))
+      named.insert(named.begin(), ConfigEntry{"name", 0, {.line = 0, .value = one.name}});
+    clusters_.push_back(to_toml(named));
+    write(plan.case_files[i], clusters_.back());
+  }
+}
+
+ComparisonFolder::~ComparisonFolder() { ::close(lock_); }
+
+std::filesystem::path ComparisonFolder::run(const PlannedRun& run) const {
+  return path_ / "runs" / run.id;
+}
+
+// All that decides what a run comes to.
+std::string ComparisonFolder::note(const PlannedRun& run, Seconds seconds) const {
+  const Json json = {{"command", run.arguments},
+                     {"cluster", clusters_[run.case_index]},
+                     {"program", program_},
+                     {"seconds", seconds}};
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+bool ComparisonFolder::is_done(const PlannedRun& run) const {
+  Json found = note_in(this->run(run));
+  Json wanted = Json::parse(note(run, 0));
+  if (!found.is_object()) return false;
+  found["seconds"] = wanted["seconds"] = 0;
+  const auto outcome = found == wanted ? read_outcome(this->run(run)) : std::nullopt;
+  return outcome && outcome->is_complete();
+}
+
+// The note comes after everything older is gone: it must never vouch for another run's summary.
+void ComparisonFolder::begin(const PlannedRun& run) const {
+  std::filesystem::remove_all(this->run(run));
+  std::filesystem::create_directories(this->run(run));
+  write(concat("runs/", run.id, "/run.json"), note(run, 0));
+}
+
+void ComparisonFolder::end(const PlannedRun& run, Seconds seconds) const {
+  write(concat("runs/", run.id, "/run.json"), note(run, seconds));
+}
+
+Seconds ComparisonFolder::seconds_of(const PlannedRun& run) const {
+  const Json found = note_in(this->run(run));
+  return found.is_object() && found.contains("seconds") && found["seconds"].is_number()
+             ? found["seconds"].get<double>()
+             : 0;
+}
+
+void ComparisonFolder::write(const std::string& name, const std::string& text) const {
+  const std::filesystem::path file = path_ / name;
+  const std::filesystem::path unfinished = path_ / (name + ".unfinished");
+  std::ofstream out(unfinished, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  std::error_code error;
+  if (out) std::filesystem::rename(unfinished, file, error);
+  if (!out || error) throw Error(concat("cannot write '", file.string(), "'."));
+}
+
+std::string program_identity() {
+  struct stat status {};
+  if (::stat("/proc/self/exe", &status) != 0) return HUDDLE_VERSION;
+  return concat(HUDDLE_VERSION, " of ", status.st_mtim.tv_sec, ".", status.st_mtim.tv_nsec, ", ",
+                status.st_size, " bytes");
+}
+
+}  // namespace huddle

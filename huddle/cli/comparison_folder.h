@@ -1,0 +1,60 @@
+// The folder of a comparison, and what of it need not be done again.
+//
+//   cases/<case>.toml     the cluster of each case
+//   runs/<id>/            what `huddle train --out` leaves, and run.json: by which command
+//   results.json          the whole
+//   report.html           the same for people
+
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "huddle/cli/comparison_plan.h"
+#include "huddle/core/ids.h"
+
+namespace huddle {
+
+// Belongs to one process at a time.
+class ComparisonFolder {
+ public:
+  // Makes the folder and writes the clusters of all cases. `program`: what the runs are made with;
+  // those of another program are not taken over. Throws UsageError where it cannot be written, or
+  // while another comparison is at work there.
+  ComparisonFolder(std::filesystem::path path, const Scenario& scenario, const ComparisonPlan& plan,
+                   std::string program);
+  ~ComparisonFolder();
+  ComparisonFolder(const ComparisonFolder&) = delete;
+  ComparisonFolder& operator=(const ComparisonFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path run(const PlannedRun& run) const;
+
+  // Whether the very same run has been made and has come to its end.
+  bool is_done(const PlannedRun& run) const;
+
+  // Empties the run's folder, and notes by which command it is going to be filled.
+  void begin(const PlannedRun& run) const;
+
+  // Notes how long it took.
+  void end(const PlannedRun& run, Seconds seconds) const;
+
+  // How long it took when it was made; 0 where nobody knows.
+  Seconds seconds_of(const PlannedRun& run) const;
+
+  // Replaces a file of the folder as a whole. Throws Error where it cannot.
+  void write(const std::string& name, const std::string& text) const;
+
+ private:
+  std::string note(const PlannedRun& run, Seconds seconds) const;
+
+  const std::filesystem::path path_;
+  const std::string program_;
+  std::vector<std::string> clusters_;  // By case.
+  int lock_ = -1;
+};
+
+// Tells one build of the running program from another.
+std::string program_identity();
+
+}  // namespace huddle

@@ -1,0 +1,91 @@
+// `huddle report`: one self-contained page about earlier runs and comparisons.
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "huddle/cli/commands.h"
+#include "huddle/core/ids.h"
+#include "huddle/report/format.h"
+#include "huddle/report/html_report.h"
+#include "huddle/report/progress.h"
+
+namespace huddle {
+namespace {
+
+struct ReportConfig {
+  std::vector<std::filesystem::path> folders;
+  std::filesystem::path out;
+};
+
+// Tells how much has been read, once that has taken a while.
+class ReadingLine {
+ public:
+  explicit ReadingLine(std::FILE* out) : out_(out), mode_(progress_mode(out)) {}
+
+  ~ReadingLine() {
+    if (is_shown_ && mode_ == ProgressMode::bar) fmt::print(out_, "\n");
+  }
+
+  ReadingLine(const ReadingLine&) = delete;
+  ReadingLine& operator=(const ReadingLine&) = delete;
+
+  void update(std::int64_t done, std::int64_t all) {
+    const Seconds now = steady_seconds();
+    if (now < next_at_) return;
+    const bool is_bar = mode_ == ProgressMode::bar;
+    next_at_ = now + (is_bar ? 0.1 : kPatience);
+    is_shown_ = true;
+    fmt::print(out_, "{}reading steps: {} of {}{}", is_bar ? "\r" : "",
+               format_bytes(static_cast<double>(done)), format_bytes(static_cast<double>(all)),
+               is_bar ? "\x1b[K" : "\n");
+    std::fflush(out_);
+  }
+
+ private:
+  static constexpr Seconds kPatience = 2;
+
+  std::FILE* const out_;
+  const ProgressMode mode_;
+  Seconds next_at_ = steady_seconds() + kPatience;
+  bool is_shown_ = false;
+};
+
+void make_report(const ReportConfig& config) {
+  const std::filesystem::path file =
+      config.out.empty() ? config.folders.front() / "report.html" : config.out;
+  {
+    ReadingLine line(stderr);
+    write_report(config.folders, file,
+                 [&line](std::int64_t done, std::int64_t all) { line.update(done, all); });
+  }
+  fmt::print("The report is in {}; any browser opens it, without network.\n", file.string());
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& program, int& status) {
+  CLI::App* command = program.add_subcommand(
+      "report", "Makes one self-contained page (HTML) about earlier runs and comparisons");
+  const auto config = std::make_shared<ReportConfig>();
+  command
+      ->add_option("DIR", config->folders,
+                   "folders of `huddle compare` or of `huddle train --out`, of any engine")
+      ->required();
+  command->add_option("--out", config->out, "the page; default: report.html in the first DIR");
+  command->footer(
+      "Examples:\n  huddle train --engine sim --strategy sesgd --out out/sesgd\n  huddle train "
+      "--engine sim --strategy bsp --out out/bsp\n  huddle report out/sesgd out/bsp --out "
+      "report.html\nWhat the page shows: docs/report.md.");
+  command->callback([config, &status] {
+    make_report(*config);
+    status = 0;
+  });
+}
+
+}  // namespace huddle

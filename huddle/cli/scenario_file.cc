@@ -1,0 +1,350 @@
+#include "huddle/cli/scenario_file.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "huddle/cli/cluster_file.h"
+#include "huddle/cli/config_file.h"
+#include "huddle/cli/sweep.h"
+#include "huddle/core/error.h"
+#include "huddle/core/spec.h"
+#include "huddle/core/text.h"
+
+namespace huddle {
+namespace {
+
+// What can be said in two ways, and must be said in one: whoever says it the one way over a cluster
+// that says it the other means to replace it.
+void drop_replaced(ConfigTable& base, const ConfigTable& over) {
+  const auto replace = [](ConfigTable& from, const ConfigTable& by, const char* one,
+                          const char* other) {
+    for (const auto& [key, rival] : {std::pair(one, other), std::pair(other, one)})
+      if (find_entry(by, key))
+        std::erase_if(from, [&](const ConfigEntry& entry) { return entry.key == rival; });
+  };
+  replace(base, over, "workers", "racks");
+  for (ConfigEntry& entry : base) {
+    const ConfigEntry* upper = entry.key == "network" ? find_entry(over, "network") : nullptr;
+    auto* lower_table = std::get_if<ConfigTable>(&entry.value.value);
+    const auto* upper_table = upper ? std::get_if<ConfigTable>(&upper->value.value) : nullptr;
+    if (lower_table && upper_table)
+      replace(*lower_table, *upper_table, "uplink", "oversubscription");
+  }
+}
+
+WorkloadOptions laid_over(WorkloadOptions base, const WorkloadOptions& over) {
+  for (const auto& [key, value] : over) base[key] = value;
+  return base;
+}
+
+// "--weight-decay" for weight_decay.
+std::string option_name(std::string key) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  return "--" + key;
+}
+
+class ScenarioReader {
+ public:
+  ScenarioReader(const std::filesystem::path& path, const ScenarioRules& rules)
+      : path_(path), rules_(rules), file_(path) {}
+
+  Scenario read() && {
+    scenario_.name = path_.stem().string();
+    std::ifstream source(path_, std::ios::binary);
+    scenario_.source.assign(std::istreambuf_iterator<char>(source), {});
+    read_words();
+    read_target();
+    file_.one("workload", [this](ConfigSection& section) {
+      workload_ = read_workload(section);
+      seeds_ = read_seeds(section).value_or(seeds_);
+      ConfigTable table;
+      for (const auto& [key, value] : workload_) table.push_back({key, section.line_of(key), {}});
+      if (is_sound_) check_workload(section, table, workload_);
+    });
+    file_.one("cluster", [this](ConfigSection& section) { read_cluster(section); });
+    file_.each("case", [this](ConfigSection& section) { read_case(section); });
+    if (!case_lines_.empty())
+      check_names();
+    else if (!file_.top().has("case"))
+      add_case({.name = "all"}, cluster_, 0);
+    file_.each("strategy", [this](ConfigSection& section) { read_strategy(section); });
+    if (strategy_lines_.empty())
+      file_.report(0, "no strategies to compare; write one [[strategy]] for each, run = \"bsp\".");
+    if (is_sound_) check_runs();
+    file_.finish();
+    return std::move(scenario_);
+  }
+
+ private:
+  void read_words() {
+    ConfigSection& top = file_.top();
+    scenario_.title = top.text("title").value_or(scenario_.name);
+    scenario_.text = top.text("text").value_or("");
+    scenario_.claim = top.text("claim").value_or("");
+    scenario_.assumptions = top.texts("assumptions").value_or(std::vector<std::string>{});
+  }
+
+  void read_target() {
+    file_.one("target", [this](ConfigSection& section) {
+      const std::optional<double> accuracy = section.number("accuracy");
+      const std::optional<double> loss = section.number("loss");
+      if (section.line() == 0) return;
+      if (accuracy.has_value() == loss.has_value())
+        section.refuse("must name one figure: accuracy = 0.95 or loss = 0.3.");
+      else if (accuracy && *accuracy > 1)
+        section.refuse_key("accuracy", "is a share of all samples, between 0 and 1: 0.95.");
+      else
+        scenario_.target =
+            accuracy ? Target{Target::Of::accuracy, *accuracy} : Target{Target::Of::loss, *loss};
+    });
+  }
+
+  WorkloadOptions read_workload(ConfigSection& section) {
+    WorkloadOptions workload;
+    for (const std::string& key : rules_.workload_keys)
+      if (const auto word = section.word(key)) workload[key] = *word;
+    is_sound_ = is_sound_ && section.is_sound();
+    return workload;
+  }
+
+  // `table`: those of the options that stand in the section. Messages name options as `huddle
+  // train` does.
+  void check_workload(ConfigSection& section, const ConfigTable& table,
+                      const WorkloadOptions& workload) {
+    try {
+      rules_.check_workload(workload);
+    } catch (const UsageError& error) {
+      is_sound_ = false;
+      int line = section.has("sweep") ? section.line_of("sweep") : section.line();
+      for (const ConfigEntry& entry : table)
+        if (std::string_view(error.what()).find(option_name(entry.key)) != std::string_view::npos)
+          line = entry.line;
+      file_.report(line, error.what());
+    }
+  }
+
+  // What a case or strategy has of its own is checked with the rest, unless that is wrong already.
+  void check_own_workload(ConfigSection& section, const WorkloadOptions& own) {
+    if (own.empty() || !is_sound_) return;
+    const ConfigTable* table = section.table("workload");
+    check_workload(section, table ? *table : ConfigTable{}, laid_over(workload_, own));
+  }
+
+  static std::optional<std::vector<int>> read_seeds(ConfigSection& section) {
+    const auto seeds = section.counts("seeds");
+    if (!seeds) return {};
+    const std::set<int> different(seeds->begin(), seeds->end());
+    if (seeds->empty() || different.size() != seeds->size())
+      section.refuse_key("seeds", "must name at least one, and none twice: [1, 2, 3].");
+    return seeds;
+  }
+
+  // A file's cluster stands for the line that names it; a wrong file is told with its own lines.
+  ConfigTable read_file(const std::string& name, int line) {
+    std::filesystem::path file = path_.parent_path() / name;
+    if (!std::filesystem::exists(file)) file = name;
+    try {
+      read_cluster_file(file);
+      std::ifstream text(file, std::ios::binary);
+      return at_line(parse_toml({std::istreambuf_iterator<char>(text), {}}, name), line);
+    } catch (const UsageError& error) {
+      file_.report(line, error.what());
+      is_sound_ = false;
+      return {};
+    }
+  }
+
+  // A table of a cluster over `base`; with `file` over that file's instead.
+  ConfigTable cluster_over(ConfigTable base, ConfigTable over) {
+    if (const ConfigEntry* file = find_entry(over, "file")) {
+      const int line = file->line;
+      base = read_file(as_word(file->value).value_or(""), line);
+      std::erase_if(over, [](const ConfigEntry& entry) { return entry.key == "file"; });
+    }
+    drop_replaced(base, over);
+    return overlaid(std::move(base), over);
+  }
+
+  void read_cluster(ConfigSection& section) {
+    if (section.line() == 0) {
+      file_.report(0, "no cluster; write [cluster] with workers = 8, or with file = \"lan.toml\".");
+      is_sound_ = false;
+      has_cluster_ = false;
+    }
+    cluster_ = cluster_over({}, section.everything());
+  }
+
+  void read_case(ConfigSection& section) {
+    section.needs({"name"});
+    const std::string name = section.text("name").value_or("");
+    ScenarioCase one{.name = name, .text = section.text("text").value_or(""), .workload = {}};
+    one.seeds = read_seeds(section).value_or(std::vector<int>{});
+    ConfigTable over;
+    if (const ConfigTable* table = section.table("cluster")) over = *table;
+    section.inner("workload", [&](ConfigSection& inner) { one.workload = read_workload(inner); });
+    const Sweep sweep = read_sweep(section, {"cluster.", "workload."});
+    check_swept_keys(section, sweep);
+    is_sound_ = is_sound_ && section.is_sound();
+    for (const SweepPoint& point : points_of(sweep)) {
+      ScenarioCase variant = one;
+      ConfigTable changed = over;
+      for (const auto& [path, value] : point) {
+        if (path.starts_with("cluster."))
+          set_at(changed, path.substr(8), value);
+        else
+          variant.workload[path.substr(9)] = as_word(value).value_or("");
+      }
+      variant.name = with_values(name, point);
+      variant.text = with_values(one.text, point, Unnamed::left_out);
+      const ConfigTable description = cluster_over(cluster_, changed);
+      cases_by_name_[name].push_back(variant.name);
+      check_own_workload(section, variant.workload);
+      add_case(std::move(variant), description, section.line());
+    }
+  }
+
+  void check_swept_keys(ConfigSection& section, const Sweep& sweep) {
+    for (const SweptKey& key : sweep)
+      if (key.path.starts_with("workload.")) check_workload_key(section, key.path.substr(9));
+  }
+
+  void check_workload_key(ConfigSection& section, const std::string& key) {
+    const std::vector<std::string>& known = rules_.workload_keys;
+    if (std::find(known.begin(), known.end(), key) != known.end()) return;
+    section.refuse_key("sweep", unknown_value("names an option of training, which", key, known));
+    is_sound_ = false;
+  }
+
+  void add_case(ScenarioCase one, const ConfigTable& description, int line) {
+    std::vector<ConfigProblem> problems;
+    one.cluster = read_cluster_table(description, "cluster", problems);
+    if (!find_entry(description, "name")) one.cluster.name = one.name;
+    for (const ConfigProblem& problem : problems)
+      if (has_cluster_) file_.report(problem.line > 0 ? problem.line : line, problem.message);
+    is_sound_ = is_sound_ && problems.empty();
+    one.workload = laid_over(workload_, one.workload);
+    if (one.seeds.empty()) one.seeds = seeds_;
+    one.description = description;
+    scenario_.cases.push_back(std::move(one));
+    case_lines_.push_back(line);
+  }
+
+  void read_strategy(ConfigSection& section) {
+    section.needs({"run"});
+    strategy_lines_.push_back(section.line());
+    const std::string run = section.text("run").value_or("");
+    const std::optional<std::string> label = section.text("label");
+    ScenarioStrategy one{.run = run};
+    one.baselines = section.texts("baseline").value_or(std::vector<std::string>{});
+    one.cases = read_case_names(section);
+    section.inner("workload", [&](ConfigSection& inner) { one.workload = read_workload(inner); });
+    const Sweep sweep = read_sweep(section, {""});
+    check_swept_keys(section, sweep);
+    is_sound_ = is_sound_ && section.is_sound();
+    if (!section.is_sound()) return;
+    try {
+      const Spec spec = parse_spec(run);
+      for (const SweepPoint& point : points_of(sweep)) {
+        add_strategy(one, spec, point, label);
+        check_own_workload(section, scenario_.strategies.back().workload);
+      }
+    } catch (const UsageError& error) {
+      section.refuse_key("run", error.what());
+      is_sound_ = false;
+    }
+  }
+
+  // Without a label of its own a strategy goes by what is run, which names the keys of a sweep.
+  void add_strategy(ScenarioStrategy one, Spec spec, const SweepPoint& point,
+                    const std::optional<std::string>& label) {
+    SweepPoint beside;
+    for (const auto& [path, value] : point) {
+      const std::string word = as_word(value).value_or("");
+      if (path.starts_with("workload.")) {
+        one.workload[path.substr(9)] = word;
+        beside.emplace_back(path, value);
+      } else {
+        spec.values[path] = word;
+      }
+    }
+    if (beside.size() < point.size()) one.run = to_string(spec);
+    one.label = label ? with_values(*label, point) : with_values(one.run, beside);
+    scenario_.strategies.push_back(std::move(one));
+    run_lines_.push_back(strategy_lines_.back());
+  }
+
+  std::vector<std::string> read_case_names(ConfigSection& section) {
+    std::vector<std::string> names;
+    const auto asked = section.texts("cases");
+    if (!asked) {
+      for (const ScenarioCase& one : scenario_.cases) names.push_back(one.name);
+      return names;
+    }
+    std::vector<std::string> known;
+    for (const auto& [name, variants] : cases_by_name_) known.push_back(name);
+    for (const std::string& name : *asked) {
+      const auto found = cases_by_name_.find(name);
+      if (found == cases_by_name_.end())
+        section.refuse_key("cases", concat("has an ", unknown_value("case", name, known)));
+      else
+        names.insert(names.end(), found->second.begin(), found->second.end());
+    }
+    return names;
+  }
+
+  void check_names() {
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < scenario_.cases.size(); ++i)
+      if (!names.insert(scenario_.cases[i].name).second)
+        file_.report(case_lines_[i], concat("a second case is called '", scenario_.cases[i].name,
+                                            "'; names must differ."));
+  }
+
+  void check_runs() {
+    std::set<std::string> labels;
+    for (std::size_t i = 0; i < scenario_.strategies.size(); ++i) {
+      const ScenarioStrategy& strategy = scenario_.strategies[i];
+      if (!labels.insert(strategy.label).second)
+        file_.report(run_lines_[i], concat("a second strategy is called '", strategy.label,
+                                           "'; give it another label."));
+      for (const ScenarioCase& one : scenario_.cases) {
+        if (std::find(strategy.cases.begin(), strategy.cases.end(), one.name) ==
+            strategy.cases.end())
+          continue;
+        try {
+          rules_.check_run(one, workload_of(one, strategy), strategy.run);
+        } catch (const UsageError& error) {
+          file_.report(run_lines_[i], error.what());
+        }
+      }
+    }
+  }
+
+  const std::filesystem::path path_;
+  const ScenarioRules& rules_;
+  ConfigFile file_;
+  Scenario scenario_;
+  WorkloadOptions workload_;
+  std::vector<int> seeds_ = {1};
+  ConfigTable cluster_;
+  bool has_cluster_ = true;
+  std::map<std::string, std::vector<std::string>> cases_by_name_;  // With those a sweep makes.
+  std::vector<int> case_lines_;
+  std::vector<int> strategy_lines_;
+  std::vector<int> run_lines_;  // Of each strategy, those that a sweep makes included.
+  bool is_sound_ = true;        // Whether it makes sense to look at single runs.
+};
+
+}  // namespace
+
+Scenario read_scenario(const std::filesystem::path& path, const ScenarioRules& rules) {
+  return ScenarioReader(path, rules).read();
+}
+
+WorkloadOptions workload_of(const ScenarioCase& one, const ScenarioStrategy& strategy) {
+  return laid_over(one.workload, strategy.workload);
+}
+
+}  // namespace huddle

@@ -1,0 +1,127 @@
+// What a comparison comes to: the runs of several strategies, in one or several cases and with
+// several seeds, as rows that can be set side by side. Values only; how runs are made and where
+// they are kept is not known here.
+
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "huddle/core/ids.h"
+#include "huddle/core/record.h"
+#include "huddle/report/format.h"
+
+namespace huddle {
+
+// What the consensus model must reach on the test set.
+struct Target {
+  enum class Of { accuracy, loss };
+  Of of = Of::accuracy;
+  double value = 0;  // At least this accuracy, or at most this loss.
+};
+
+// Accuracy or loss of a run's models by name, "consensus"; nothing where it was not measured.
+using Figures = std::map<std::string, std::optional<double>>;
+
+// What one run came to. A run that has not ended well has whatever is known.
+struct RunOutcome {
+  std::string status = "interrupted";  // Or "complete", or "failed: ...".
+  std::optional<Seconds> seconds;
+  std::optional<Seconds> step_seconds;  // Of one step of every worker, on the average.
+  std::optional<double> loss;
+  Figures accuracy;
+  Figures test_loss;
+  std::optional<double> drift;
+  std::optional<double> bytes_sent_per_worker;
+  std::vector<TimeSplit> time;  // By worker.
+  std::vector<LinkUse> links;
+  std::vector<CurvePoint> curve;
+  std::map<std::string, double> figures;
+  std::vector<std::string> warnings;
+  std::vector<std::string> lost;
+
+  bool is_complete() const { return status == "complete"; }
+};
+
+// One run in its place.
+struct ComparedRun {
+  std::string id;
+  std::string case_name;
+  std::string label;
+  std::string strategy;
+  int seed = 0;
+  std::string trained_in;  // The training that the values are from; empty: this run itself.
+  std::string command;
+  RunOutcome outcome;
+};
+
+// A strategy as the rows name it.
+struct ComparedStrategy {
+  std::string label;
+  std::vector<std::string> baselines;           // Under which names it is a yardstick.
+  std::map<std::string, std::string> workload;  // What it was given in place of the common one.
+};
+
+// Over the seeds: the mean, and the standard deviation of a sample.
+struct Spread {
+  double mean = 0;
+  double deviation = 0;
+};
+
+// How much faster than a yardstick. A name that several strategies carry means the fastest of them
+// in the case: by the time of a step, and for the time to the target by that.
+struct Speedup {
+  std::string name;
+  std::string label;  // Of the strategy that was fastest; empty where none ended well.
+  std::optional<double> of_step;
+  std::string target_label;
+  std::optional<double> to_target;
+};
+
+// One strategy in one case, over all seeds that ended well.
+struct ComparedRow {
+  std::string case_name;
+  std::string label;
+  std::string strategy;
+  std::string status = "complete";  // Or that of the first run that did not end well.
+  int seeds = 0;                    // That ended well.
+  std::map<std::string, std::string> workload;
+  std::vector<Speedup> speedups;  // One for each yardstick, in the order of first mention.
+  std::optional<Spread> step_seconds;
+  std::optional<Spread> time_to_target;  // Nothing unless all of these runs reached it.
+  int reached = 0;                       // How many did.
+  std::optional<Spread> accuracy_consensus;
+  std::optional<Spread> accuracy_worker_mean;
+  std::optional<Spread> loss_consensus;  // On the test set.
+  std::optional<Spread> drift;
+  std::optional<double> bytes_sent_per_worker;
+  std::optional<double> wait;  // Shares of the time; hidden runs beside compute.
+  std::optional<double> exchange;
+  std::optional<double> hidden;
+  std::string bottleneck;  // The name of a link; empty where none is known.
+};
+
+// The first point of a curve that reaches the target.
+std::optional<CurvePoint> first_at(const Target& target, std::span<const CurvePoint> curve);
+
+// The curve with other times: a point after p steps is at the end of step p, ends[p - 1], of
+// another run. Points past its end are left out.
+std::vector<CurvePoint> retimed(std::span<const CurvePoint> curve, std::span<const Time> ends);
+
+// The values of `trained` with the times, links and bytes of `timed`, a run of the same strategy
+// without values; `ends`: of its steps, by the slowest worker.
+RunOutcome joined_outcome(const RunOutcome& trained, const RunOutcome& timed,
+                          std::span<const Time> ends);
+
+std::optional<Bottleneck> bottleneck_of(const RunOutcome& outcome);
+
+// A row for each case and strategy that has runs, in the order of the runs.
+std::vector<ComparedRow> compare_runs(std::span<const ComparedRun> runs,
+                                      std::span<const ComparedStrategy> strategies,
+                                      const std::optional<Target>& target);
+
+}  // namespace huddle

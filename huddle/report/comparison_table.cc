@@ -1,0 +1,163 @@
+#include "huddle/report/comparison_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "huddle/report/format.h"
+#include "huddle/report/table.h"
+
+namespace huddle {
+namespace {
+
+constexpr std::size_t kTextWidth = 100;
+constexpr const char* kNothing = "-";
+
+using Rows = std::vector<const ComparedRow*>;
+using Cell = std::function<std::string(const ComparedRow&)>;
+
+std::string percent_or_nothing(const std::optional<double>& share) {
+  return share ? format_percent(*share) : kNothing;
+}
+
+// "97.12 %", and with several seeds "97.12 % ± 0.20".
+std::string accuracy_text(const std::optional<Spread>& accuracy, int seeds) {
+  if (!accuracy) return kNothing;
+  const std::string mean = format_percent(accuracy->mean, 2);
+  return seeds > 1 ? fmt::format("{} ± {:.2f}", mean, accuracy->deviation * 100) : mean;
+}
+
+std::string times_text(const std::optional<double>& times) {
+  return times ? fmt::format("{:.2f}x", *times) : kNothing;
+}
+
+struct NamedCell {
+  std::string header;
+  Cell cell;
+  Table::Align align = Table::Align::right;
+};
+
+// How a row differs from a baseline, by the step and to the target.
+void add_speedups(std::vector<NamedCell>& columns, const Rows& rows) {
+  for (std::size_t i = 0; i < rows.front()->speedups.size(); ++i) {
+    const std::string& name = rows.front()->speedups[i].name;
+    columns.push_back({"vs " + name, [i](const ComparedRow& row) {
+                         return times_text(row.speedups[i].of_step);
+                       }});
+    columns.push_back({"to target vs " + name, [i](const ComparedRow& row) {
+                         return times_text(row.speedups[i].to_target);
+                       }});
+  }
+}
+
+std::vector<NamedCell> columns_of(const Rows& rows) {
+  std::vector<NamedCell> columns{
+      {"strategy", [](const ComparedRow& row) { return row.label; }, Table::Align::left},
+      {"step", [](const ComparedRow& row) {
+         return row.step_seconds ? format_seconds(row.step_seconds->mean) : kNothing;
+       }}};
+  add_speedups(columns, rows);
+  columns.push_back({"to target", [](const ComparedRow& row) {
+                       return row.time_to_target ? format_seconds(row.time_to_target->mean)
+                                                 : kNothing;
+                     }});
+  columns.push_back({"consensus", [](const ComparedRow& row) {
+                       return accuracy_text(row.accuracy_consensus, row.seeds);
+                     }});
+  columns.push_back({"worker mean", [](const ComparedRow& row) {
+                       return accuracy_text(row.accuracy_worker_mean, row.seeds);
+                     }});
+  columns.push_back({"test loss", [](const ComparedRow& row) {
+                       return row.loss_consensus && !row.accuracy_consensus
+                                  ? format_figure(row.loss_consensus->mean)
+                                  : kNothing;
+                     }});
+  columns.push_back({"drift", [](const ComparedRow& row) {
+                       return row.drift ? fmt::format("{:.2g}", row.drift->mean) : kNothing;
+                     }});
+  columns.push_back({"sent", [](const ComparedRow& row) {
+                       return row.bytes_sent_per_worker ? format_bytes(*row.bytes_sent_per_worker)
+                                                        : kNothing;
+                     }});
+  columns.push_back({"wait", [](const ComparedRow& row) { return percent_or_nothing(row.wait); }});
+  columns.push_back(
+      {"exchange", [](const ComparedRow& row) { return percent_or_nothing(row.exchange); }});
+  columns.push_back(
+      {"hidden", [](const ComparedRow& row) { return percent_or_nothing(row.hidden); }});
+  columns.push_back(
+      {"bottleneck",
+       [](const ComparedRow& row) { return row.bottleneck.empty() ? kNothing : row.bottleneck; },
+       Table::Align::left});
+  return columns;
+}
+
+std::string table_text(const Rows& rows) {
+  std::vector<NamedCell> columns = columns_of(rows);
+  std::erase_if(columns, [&](const NamedCell& column) {
+    return std::all_of(rows.begin(), rows.end(),
+                       [&](const ComparedRow* row) { return column.cell(*row) == kNothing; });
+  });
+  std::vector<Table::Column> heads;
+  for (const NamedCell& column : columns) heads.push_back({column.header, column.align});
+  Table table(heads);
+  for (const ComparedRow* row : rows) {
+    std::vector<std::string> cells;
+    for (const NamedCell& column : columns) cells.push_back(column.cell(*row));
+    table.add_row(cells);
+  }
+  return table.text();
+}
+
+void add_wrapped(std::string& text, const std::string& paragraph) {
+  if (paragraph.empty()) return;
+  for (const std::string& line : wrapped(paragraph, kTextWidth)) text += line + "\n";
+}
+
+// Which strategies the speed-ups of a case are over, and whatever makes rows unequal.
+void add_notes(std::string& text, const Rows& rows) {
+  for (const Speedup& speedup : rows.front()->speedups)
+    if (!speedup.label.empty() && speedup.label != speedup.name)
+      add_wrapped(text, fmt::format("{}: {}.", speedup.name, speedup.label));
+  for (const ComparedRow* row : rows) {
+    std::string own;
+    for (const auto& [key, value] : row->workload)
+      own += fmt::format("{}{}={}", own.empty() ? "" : ", ", key, value);
+    if (!own.empty()) add_wrapped(text, fmt::format("{} has its own {}.", row->label, own));
+    if (row->reached > 0 && row->reached < row->seeds)
+      add_wrapped(text, fmt::format("{} reached the target with {} of {} seeds.", row->label,
+                                    row->reached, row->seeds));
+    if (row->status != "complete")
+      add_wrapped(text, fmt::format("{}: {}{}", row->label, row->status,
+                                    row->seeds > 0 ? " (the row is without it)" : ""));
+  }
+}
+
+std::string target_text(const Target& target) {
+  return target.of == Target::Of::loss
+             ? "Target: consensus test loss of " + format_figure(target.value) + ".\n"
+             : "Target: consensus accuracy of " + format_percent(target.value) + ".\n";
+}
+
+}  // namespace
+
+std::string comparison_text(const Comparison& comparison) {
+  std::string text;
+  add_wrapped(text, comparison.title);
+  add_wrapped(text, comparison.claim.empty() ? "" : "Claimed: " + comparison.claim);
+  if (comparison.target) text += target_text(*comparison.target);
+  add_wrapped(text, comparison.note);
+  for (const Comparison::Case& one : comparison.cases) {
+    Rows rows;
+    for (const ComparedRow& row : comparison.table)
+      if (row.case_name == one.name) rows.push_back(&row);
+    if (rows.empty()) continue;
+    text += "\n";
+    if (comparison.cases.size() > 1) add_wrapped(text, "Case: " + one.name);
+    text += table_text(rows);
+    add_notes(text, rows);
+  }
+  return text;
+}
+
+}  // namespace huddle

@@ -1,0 +1,103 @@
+"use strict";
+
+// The sections with words and numbers: the table of all figures, and the scenario.
+
+// "97.6 \u00b1 0.1 %": the unit once where both have it; no spread that rounds to nothing.
+function withSpread(entry, format, formatSpread = format) {
+  const mean = meanOf(entry);
+  if (mean === null) return [kUnknown];
+  const [text, spread] = [format(mean), isNumber(entry.spread) ? formatSpread(entry.spread) : ""];
+  if (!/[1-9]/.test(spread)) return [text];
+  const unit = spread.slice(spread.indexOf(" "));
+  const isShared = spread.includes(" ") && text.endsWith(unit);
+  return [isShared ? text.slice(0, -unit.length) : text, element("span", {class: "spread"}, ` \u00b1 ${spread}`)];
+}
+
+// What a baseline is called: by its label where that is the same in all cases.
+function baselineWord(name, measure) {
+  const named = baselineLabels(data.table, name, measure);
+  return named.length === 1 ? named[0] : name;
+}
+
+function speedupColumns(measure) {
+  return baselines.map((name) =>
+    [`over ${baselineWord(name, measure)}`, (row) => [formatTimes(speedupOf(row, name, measure))]]);
+}
+
+// [heading, row -> children] of the table, without columns in which nothing is known.
+function tableColumns() {
+  const columns = [
+    ["step time", (row) => withSpread(row.step_seconds, formatSeconds)],
+    ...speedupColumns("step"),
+    ["to target", (row) => withSpread(row.time_to_target, formatSeconds)],
+    ...speedupColumns("target"),
+    ["accuracy, consensus", (row) => withSpread(row.accuracy_consensus, formatPercent)],
+    ["accuracy, workers", (row) => withSpread(row.accuracy_worker_mean, formatPercent)],
+    ["drift", (row) => withSpread(row.drift, formatFigure, (spread) => String(Number(spread.toPrecision(2))))],
+    ["sent per worker", (row) => [formatBytes(row.bytes_sent_per_worker)]],
+    ["wait", (row) => [formatPercent(row.wait, 0)]],
+    ["exchange", (row) => [formatPercent(row.exchange, 0)]],
+    ["hidden", (row) => [formatPercent(row.hidden, 0)]],
+    ["bottleneck", (row) => [row.bottleneck || kUnknown]],
+    ["own settings", (row) => [Object.entries(row.workload).map((entry) => entry.join("=")).join(", ") || kUnknown]],
+  ];
+  return columns.filter(([, cell]) => data.table.some((row) => cell(row)[0] !== kUnknown));
+}
+
+function figuresTable(cases) {
+  const columns = tableColumns();
+  const head = element("tr", {}, element("th", {scope: "col", class: "left"}, "strategy"),
+    ...columns.map(([name]) => element("th", {scope: "col"}, name)));
+  const rowOf = (row) => element("tr", {},
+    element("th", {scope: "row", title: row.strategy}, swatch(styleOf(row.label).colour), " ", row.label),
+    ...columns.map(([, cell]) => element("td", {}, ...cell(row))));
+  const caseRow = (name) => element("tr", {class: "case"}, element("th", {scope: "rowgroup"}, name),
+    element("td", {colspan: columns.length}));
+  const rows = cases.flatMap(({name}) =>
+    [...(data.cases.length > 1 ? [caseRow(name)] : []), ...rowsOf(data, name).map(rowOf)]);
+  return element("div", {class: "scroll"},
+    element("table", {class: "full"}, element("thead", {}, head), element("tbody", {}, ...rows)));
+}
+
+// Many cases are folded away but for the one that is picked.
+function tableSection() {
+  if (data.table.length === 0) return null;
+  const seeds = Math.max(...data.table.map((row) => row.seeds ?? 1));
+  const isLong = data.cases.length > 4;
+  return section("All figures", seeds > 1 ? `Means over ${counted(seeds, "seed")}, \u00b1 their spread.` : "",
+    element("div", {class: "card"},
+      figuresTable(isLong ? data.cases.filter((item) => item.name === state.caseName) : data.cases),
+      isLong ? element("details", {}, element("summary", {}, `All ${data.cases.length} cases`),
+        figuresTable(data.cases)) : null));
+}
+
+function folded(title, text) {
+  return text ? element("details", {}, element("summary", {}, title), element("pre", {}, text)) : null;
+}
+
+function scenarioCard(scenario) {
+  const target = isNumber(scenario.target.accuracy) ? `accuracy ${withoutZeros(formatPercent(scenario.target.accuracy))}`
+    : isNumber(scenario.target.loss) ? `loss ${formatFigure(scenario.target.loss)}` : "";
+  return element("div", {class: "card"}, element("h3", {}, scenario.title || scenario.name),
+    scenario.text ? element("p", {class: "plain"}, scenario.text) : null,
+    scenario.claim ? element("div", {}, element("h3", {}, "Published claim"),
+      element("blockquote", {}, scenario.claim)) : null,
+    scenario.assumptions.length > 0 ? element("h3", {}, "Assumptions") : null,
+    scenario.assumptions.length > 0
+      ? element("ul", {class: "plain-list"}, ...scenario.assumptions.map((line) => element("li", {}, line))) : null,
+    target ? element("p", {class: "plain"}, `Target: ${target} of the consensus on the test set.`) : null,
+    casesList(scenario), folded("The scenario's file", scenario.source));
+}
+
+function casesList(scenario) {
+  const cases = data.cases.filter((item) => data.scenarios[item.scenario] === scenario && item.text);
+  return cases.length === 0 ? null
+    : element("dl", {}, ...cases.flatMap((item) => [element("dt", {}, item.name), element("dd", {}, item.text)]));
+}
+
+function scenarioSection() {
+  const commands = data.runs.filter((run) => run.command).map((run) => run.command).join("\n");
+  if (data.scenarios.length === 0 && commands === "") return null;
+  return section(data.scenarios.length > 1 ? "Scenarios" : "Scenario", "",
+    element("div", {}, ...data.scenarios.map(scenarioCard), folded("The commands that were run", commands)));
+}
