@@ -50,10 +50,11 @@ endef
 help:
 	@echo "Huddle trains one model on many workers that synchronise in small, changing groups."
 	@echo
-	@echo "  make demo              train real digits with 8 workers; writes out/demo/"
+	@echo "  make demo              four strategies train real digits in two simulated clusters; writes out/demo/report.html"
 	@echo "  make test              build, then run all tests but the slow ones"
 	@echo "  make build             build everything; the program is build/huddle"
 	@echo "  make check             all that there is: tests, more warnings, sanitizers, slow tests, benchmarks"
+	@echo "  make headlines         the papers' headlines, simulated: tables in docs/results.md (about 40 minutes)"
 	@echo "  make vectors           compare the results with all test vectors in tests/vectors/"
 	@echo "  make vectors VECTORS=DIR   ... or in another folder of the same form"
 	@echo "  make format            lay out all C++ sources with clang-format"
@@ -79,7 +80,12 @@ build: configure
 .PHONY: demo
 demo: configure
 	$(call build,build,huddle)
-	build/huddle train --workers 8 --strategy bsp --data digits --model mlp --steps 300 --out out/demo
+	build/huddle compare demo --out out/demo
+
+.PHONY: headlines
+headlines: configure
+	$(call build,build,huddle)
+	@$(HUDDLE_PYTHON) tools/headlines.py
 
 .PHONY: test
 test: build

@@ -205,6 +205,8 @@ Comparison gather(const Scenario& scenario, const ComparisonPlan& plan, const Wo
                         .outcome = std::move(outcome)});
   }
   all.table = compare_runs(all.runs, strategies_of(scenario), scenario.target);
+  for (const Expectation& expectation : scenario.expectations)
+    all.verdicts.push_back(judge(expectation, all.table));
   return all;
 }
 
@@ -238,7 +240,9 @@ int conclude(const Comparison& all, const WallClock& wall, const ComparisonFolde
     fmt::print(stderr, "huddle: interrupted; the same command goes on where this one stopped.\n");
     return 130;
   }
-  return has_failed ? 1 : 0;
+  const bool all_holds = std::all_of(all.verdicts.begin(), all.verdicts.end(),
+                                     [](const Verdict& verdict) { return verdict.holds; });
+  return has_failed || !all_holds ? 1 : 0;
 }
 
 int compare_command(const CLI::App& command, const CompareConfig& config) {
@@ -275,7 +279,8 @@ void add_compare_command(CLI::App& program, int& status) {
       "  huddle compare demo\n"
       "  huddle compare mine.toml --out out/mine --seeds 1,2,3\n"
       "A comparison that was stopped goes on where it stopped. The format is in docs/compare.md.\n"
-      "Exit status: 0 done, 1 a run failed, 2 wrong usage (nothing was run), 130 interrupted.");
+      "Exit status: 0 done, 1 a run failed or an expectation does not hold, 2 wrong usage (nothing "
+      "was run), 130 interrupted.");
   const auto config = std::make_shared<CompareConfig>();
   command
       ->add_option("scenario", config->scenario,

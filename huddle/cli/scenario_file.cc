@@ -73,6 +73,7 @@ class ScenarioReader {
     if (strategy_lines_.empty())
       file_.report(0, "no strategies to compare; write one [[strategy]] for each, run = \"bsp\".");
     if (is_sound_) check_runs();
+    file_.each("expect", [this](ConfigSection& section) { read_expectation(section); });
     file_.finish();
     return std::move(scenario_);
   }
@@ -200,6 +201,7 @@ class ScenarioReader {
       variant.text = with_values(one.text, point, Unnamed::left_out);
       const ConfigTable description = cluster_over(cluster_, changed);
       cases_by_name_[name].push_back(variant.name);
+      if (variant.name != name) cases_by_name_[variant.name] = {variant.name};
       check_own_workload(section, variant.workload);
       add_case(std::move(variant), description, section.line());
     }
@@ -284,14 +286,58 @@ class ScenarioReader {
     }
     std::vector<std::string> known;
     for (const auto& [name, variants] : cases_by_name_) known.push_back(name);
-    for (const std::string& name : *asked) {
-      const auto found = cases_by_name_.find(name);
-      if (found == cases_by_name_.end())
-        section.refuse_key("cases", concat("has an ", unknown_value("case", name, known)));
-      else
+    check_known(section, "cases", "case", *asked, known);
+    for (const std::string& name : *asked)
+      if (const auto found = cases_by_name_.find(name); found != cases_by_name_.end())
         names.insert(names.end(), found->second.begin(), found->second.end());
-    }
     return names;
+  }
+
+  void read_expectation(ConfigSection& section) {
+    section.needs({"strategies", "over"});
+    Expectation one{.labels = section.texts("strategies").value_or(std::vector<std::string>{}),
+                    .cases = read_case_names(section),
+                    .over = section.text("over").value_or("")};
+    if (section.choice("in", {"every", "some"}) == "some") one.in = Expectation::In::some_case;
+    int figures = 0;
+    const auto read_figure = [&](const char* key, Expectation::Of of, double sign) {
+      const std::optional<double> value = section.number(key);
+      if (!value) return;
+      ++figures;
+      one.of = of;
+      one.at_least = sign * *value;
+    };
+    read_figure("speedup", Expectation::Of::speedup, 1);
+    read_figure("speedup_to_target", Expectation::Of::speedup_to_target, 1);
+    read_figure("accuracy_loss", Expectation::Of::accuracy_points, -1);
+    if (figures != 1)
+      section.refuse(
+          "must name one figure: speedup = 1.5, speedup_to_target = 1.5, or accuracy_loss = 0.5 in "
+          "points.");
+    check_known(section, "strategies", "strategy", one.labels, labels());
+    check_known(section, "over", "baseline", {one.over}, yardsticks());
+    scenario_.expectations.push_back(std::move(one));
+  }
+
+  std::vector<std::string> labels() const {
+    std::vector<std::string> labels;
+    for (const ScenarioStrategy& strategy : scenario_.strategies) labels.push_back(strategy.label);
+    return labels;
+  }
+
+  std::vector<std::string> yardsticks() const {
+    std::vector<std::string> names;
+    for (const ScenarioStrategy& strategy : scenario_.strategies)
+      names.insert(names.end(), strategy.baselines.begin(), strategy.baselines.end());
+    return names;
+  }
+
+  static void check_known(ConfigSection& section, const std::string& key, const char* kind,
+                          const std::vector<std::string>& names,
+                          const std::vector<std::string>& known) {
+    for (const std::string& name : names)
+      if (section.has(key) && std::find(known.begin(), known.end(), name) == known.end())
+        section.refuse_key(key, concat("has an ", unknown_value(kind, name, known)));
   }
 
   void check_names() {

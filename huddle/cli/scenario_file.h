@@ -13,6 +13,7 @@
 #include "huddle/cli/config_table.h"
 #include "huddle/core/cluster.h"
 #include "huddle/report/comparison.h"
+#include "huddle/report/expectation.h"
 
 namespace huddle {
 
@@ -46,6 +47,7 @@ struct Scenario {
   std::optional<Target> target;
   std::vector<ScenarioCase> cases;  // At least one.
   std::vector<ScenarioStrategy> strategies;
+  std::vector<Expectation> expectations;
   std::string source;  // The file's text.
 };
 

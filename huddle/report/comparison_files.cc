@@ -244,6 +244,9 @@ std::string results_json(const Comparison& comparison, const WallClock& wall,
   for (const ComparedRun& run : comparison.runs) runs.push_back(run_json(run, comparison.target));
   Json table = Json::array();
   for (const ComparedRow& row : comparison.table) table.push_back(row_json(row));
+  Json expectations = Json::array();
+  for (const Verdict& verdict : comparison.verdicts)
+    expectations.push_back({{"text", verdict.text}, {"holds", verdict.holds}});
   const Json all = {
       {"format", 1},
       {"version", version},
@@ -260,6 +263,7 @@ std::string results_json(const Comparison& comparison, const WallClock& wall,
       {"trainings", trainings_json(comparison.trainings)},
       {"runs", runs},
       {"table", table},
+      {"expectations", expectations},
       {"wall", {{"machine", wall.machine}, {"seconds", wall.seconds}, {"by_run", wall.by_run}}}};
   // A reason for failure may quote bytes that are not UTF-8.
   return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

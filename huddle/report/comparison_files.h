@@ -11,6 +11,7 @@
 
 #include "huddle/core/ids.h"
 #include "huddle/report/comparison.h"
+#include "huddle/report/expectation.h"
 
 namespace huddle {
 
@@ -49,6 +50,7 @@ struct Comparison {
   std::vector<Training> trainings;
   std::vector<ComparedRun> runs;
   std::vector<ComparedRow> table;
+  std::vector<Verdict> verdicts;  // One for each expectation of the scenario.
 };
 
 // All that differs between two equal comparisons.

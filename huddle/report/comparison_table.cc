@@ -157,6 +157,10 @@ std::string comparison_text(const Comparison& comparison) {
     text += table_text(rows);
     add_notes(text, rows);
   }
+  if (!comparison.verdicts.empty()) text += "\n";
+  for (const Verdict& verdict : comparison.verdicts)
+    text +=
+        fmt::format("{}  {}\n", verdict.holds ? "holds         " : "DOES NOT HOLD ", verdict.text);
   return text;
 }
 

@@ -62,6 +62,19 @@ void add_accuracy(std::string& text, const Summary& summary) {
                 format_percent(workers->smallest, 2) + " worker min");
 }
 
+// "p_reduce  bridges 3, groups 1,200, rho 0.857": without the figures of single sizes, workers and
+// the like, whose names end in a number.
+void add_figures(std::string& text, const Summary& summary) {
+  std::map<std::string, std::string> lines;
+  for (const auto& [name, value] : summary.figures) {
+    const std::size_t dot = name.find('.');
+    if (dot == std::string::npos || name.find('.', dot + 1) != std::string::npos) continue;
+    std::string& line = lines[name.substr(0, dot)];
+    line += (line.empty() ? "" : ", ") + name.substr(dot + 1) + " " + format_figure(value);
+  }
+  for (const auto& [strategy, line] : lines) add_entry(text, strategy, line);
+}
+
 void add_results(std::string& text, const Summary& summary) {
   const std::string done = format_count(summary.steps_done);
   add_entry(
@@ -97,6 +110,7 @@ void add_results(std::string& text, const Summary& summary) {
     add_entry(text, "bottleneck",
               narrowest->link.name + ", full for " + format_percent(narrowest->load) +
                   " of the time (" + format_bytes(narrowest->link.bytes) + ")");
+  add_figures(text, summary);
   for (const std::string& lost : summary.lost) add_entry(text, "lost", lost);
   for (const std::string& warning : summary.warnings) add_entry(text, "warning", warning);
 }

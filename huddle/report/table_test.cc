@@ -174,6 +174,13 @@ TEST(PrintSummary, TellsHowARunThatWentWrongEnded) {
   EXPECT_TRUE(contains(text, "lost            worker 1: killed at step 12\n")) << text;
 }
 
+TEST(PrintSummary, TellsWhatTheStrategyCountedButForSingleWorkers) {
+  Summary summary = some_summary();
+  summary.figures = {{"p_reduce.groups", 1200}, {"p_reduce.rho", 0.857}, {"p_reduce.share.3", 1}};
+  const std::string text = printed(summary);
+  EXPECT_TRUE(contains(text, "p_reduce        groups 1200, rho 0.8570\n")) << text;
+}
+
 TEST(PrintSummary, StaysWithinEightyColumns) {
   Summary summary = some_summary();
   summary.status =

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Runs the scenarios of the papers' headlines and writes what they come to into docs/results.md.
+
+    tools/headlines.py                     all of them, with the build in build/ (about 40 minutes on 2 cores)
+    tools/headlines.py sesgd_latency       these only; the others keep their tables
+
+Each scenario's part of the document stands between two comments that name it. Exit status 1 when a run fails or an
+expectation of a scenario does not hold; the tables are written all the same.
+"""
+
+import argparse
+import datetime
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SCENARIOS = ["sesgd_latency", "ds_sync_bottleneck", "overlap_hiding", "p_reduce_heterogeneous", "p_reduce_stragglers"]
+
+
+def matrix(results, corner, cell):
+    """Rows are strategies, columns cases; `cell` makes the text of one."""
+    cases = [one["name"] for one in results["cases"]]
+    rows = {(row["case"], row["label"]): row for row in results["table"]}
+    labels = list(dict.fromkeys(row["label"] for row in results["table"]))
+    yield f"| {corner} | " + " | ".join(cases) + " |"
+    yield "| --- |" + " --- |" * len(cases)
+    for label in labels:
+        cells = [cell(rows[case, label]) if (case, label) in rows else "" for case in cases]
+        if any(cells):
+            yield f"| {label} | " + " | ".join(cells) + " |"
+
+
+def times(value):
+    return f"{value:.2f}" if value is not None else "-"
+
+
+def speedups(results, name, key):
+    def cell(row):
+        return next((times(one[key]) for one in row["baselines"] if one["name"] == name), "-")
+    return cell
+
+
+def accuracy(row):
+    spread = row["accuracy_consensus"]
+    return "" if spread is None else f"{100 * spread['mean']:.2f} ± {100 * spread['spread']:.2f}"
+
+
+def tables(results):
+    scenario = results["scenario"]
+    yield f"**{scenario['title']}.** {scenario['text']}"
+    yield ""
+    if scenario["claim"]:
+        yield f"Claimed: {scenario['claim']}."
+        yield ""
+    yield "Assumptions: " + "; ".join(scenario["assumptions"]) + "."
+    yield ""
+    by_target = scenario["target"] is not None
+    for name in dict.fromkeys(one["name"] for row in results["table"] for one in row["baselines"]):
+        for key, what in [("speedup", "a step")] + ([("speedup_to_target", "time to target")] if by_target else []):
+            yield from matrix(results, f"{what}, times as fast as *{name}*", speedups(results, name, key))
+            yield ""
+    yield from matrix(results, "consensus accuracy, %", accuracy)
+    yield ""
+    for verdict in results["expectations"]:
+        yield f"- {'holds' if verdict['holds'] else '**does not hold**'}: {verdict['text']}"
+    seeds = max(row["seeds"] for row in results["table"])
+    wall = results["wall"]
+    yield ""
+    yield (f"`huddle compare {scenario['name']}`, {seeds} seeds, {wall['machine']}, {datetime.date.today()}; "
+           f"{wall['seconds'] / 60:.1f} minutes.")
+
+
+def replaced(document, name, lines):
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+    before, found, rest = document.partition(begin)
+    if not found:
+        raise SystemExit(f"docs/results.md has no place for {name}: add the lines {begin.strip()} and {end.strip()}")
+    return before + begin + "\n".join(lines) + "\n" + end + rest.partition(end)[2]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Runs the papers' headlines and collects them in docs/results.md.")
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"of {', '.join(SCENARIOS)}")
+    parser.add_argument("--program", default=ROOT / "build" / "huddle")
+    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "out" / "compare", help="folder of comparisons")
+    options = parser.parse_args()
+    unknown = set(options.scenarios) - set(SCENARIOS)
+    if unknown:
+        parser.error(f"no headline is called {', '.join(sorted(unknown))}; there are {', '.join(SCENARIOS)}")
+    document, status = ROOT / "docs" / "results.md", 0
+    for name in options.scenarios or SCENARIOS:
+        folder = options.results / name
+        print(f"[huddle] {name} ...", flush=True)
+        run = subprocess.run([options.program, "compare", name, "--out", folder], cwd=ROOT, check=False)
+        if run.returncode not in (0, 1):
+            return run.returncode
+        status = status or run.returncode
+        results = json.loads((folder / "results.json").read_text())
+        document.write_text(replaced(document.read_text(), name, tables(results)))
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
