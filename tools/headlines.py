@@ -19,32 +19,40 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCENARIOS = ["sesgd_latency", "ds_sync_bottleneck", "overlap_hiding", "p_reduce_heterogeneous", "p_reduce_stragglers"]
 
 
-def matrix(results, corner, cell):
-    """Rows are strategies, columns cases; `cell` makes the text of one."""
-    cases = [one["name"] for one in results["cases"]]
+def matrix(results, corner, labels, cell):
+    """Rows are strategies, columns cases; `cell` makes the text of one. One column where all cases are alike."""
     rows = {(row["case"], row["label"]): row for row in results["table"]}
-    labels = list(dict.fromkeys(row["label"] for row in results["table"]))
+    cases = list(dict.fromkeys(row["case"] for row in results["table"]))
+    cells = {label: [cell(rows[case, label]) if (case, label) in rows else "-" for case in cases] for label in labels}
+    if all(len(set(texts) - {"-"}) <= 1 for texts in cells.values()):
+        cases = ["in all cases"]
+        cells = {label: [next((text for text in texts if text != "-"), "-")] for label, texts in cells.items()}
     yield f"| {corner} | " + " | ".join(cases) + " |"
     yield "| --- |" + " --- |" * len(cases)
-    for label in labels:
-        cells = [cell(rows[case, label]) if (case, label) in rows else "" for case in cases]
-        if any(cells):
-            yield f"| {label} | " + " | ".join(cells) + " |"
+    for label, texts in cells.items():
+        yield f"| {label} | " + " | ".join(texts) + " |"
+    yield ""
 
 
-def times(value):
-    return f"{value:.2f}" if value is not None else "-"
-
-
-def speedups(results, name, key):
+def speedup(name, key):
     def cell(row):
-        return next((times(one[key]) for one in row["baselines"] if one["name"] == name), "-")
+        values = [one[key] for one in row["baselines"] if one["name"] == name]
+        return f"{values[0]:.2f}" if values and values[0] is not None else "-"
     return cell
 
 
 def accuracy(row):
     spread = row["accuracy_consensus"]
-    return "" if spread is None else f"{100 * spread['mean']:.2f} ± {100 * spread['spread']:.2f}"
+    return "-" if spread is None else f"{100 * spread['mean']:.2f} ± {100 * spread['spread']:.2f}"
+
+
+def baselines_of(results):
+    """The strategies by the names of baselines that they carry."""
+    carriers = {}
+    for row in results["table"]:
+        for one in row["baselines"]:
+            carriers.setdefault(one["name"], set()).update({one["label"], one["target_label"]} - {None})
+    return carriers
 
 
 def tables(results):
@@ -56,13 +64,16 @@ def tables(results):
         yield ""
     yield "Assumptions: " + "; ".join(scenario["assumptions"]) + "."
     yield ""
-    by_target = scenario["target"] is not None
-    for name in dict.fromkeys(one["name"] for row in results["table"] for one in row["baselines"]):
-        for key, what in [("speedup", "a step")] + ([("speedup_to_target", "time to target")] if by_target else []):
-            yield from matrix(results, f"{what}, times as fast as *{name}*", speedups(results, name, key))
-            yield ""
-    yield from matrix(results, "consensus accuracy, %", accuracy)
-    yield ""
+    labels = list(dict.fromkeys(row["label"] for row in results["table"]))
+    carriers = baselines_of(results)
+    contenders = [label for label in labels if not any(label in each for each in carriers.values())]
+    for number, name in enumerate(carriers):
+        shown = labels if number == 0 else contenders
+        yield from matrix(results, f"a step, times as fast as *{name}*", shown, speedup(name, "speedup"))
+        if scenario["target"] is not None:
+            corner = f"to the target, times as fast as *{name}*"
+            yield from matrix(results, corner, shown, speedup(name, "speedup_to_target"))
+    yield from matrix(results, "consensus accuracy, %", labels, accuracy)
     for verdict in results["expectations"]:
         yield f"- {'holds' if verdict['holds'] else '**does not hold**'}: {verdict['text']}"
     seeds = max(row["seeds"] for row in results["table"])

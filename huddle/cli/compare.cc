@@ -29,6 +29,9 @@
 namespace huddle {
 namespace {
 
+// In the folder of each run.
+constexpr const char* kTimeline = "timeline.json";
+
 struct CompareConfig {
   std::string scenario;
   std::string out;
@@ -37,6 +40,7 @@ struct CompareConfig {
   bool json = false;
   bool quiet = false;
   bool fresh = false;
+  bool timeline = false;
 };
 
 // Everything that has to be run, and how those ended that were.
@@ -69,7 +73,10 @@ Work work_of(const ComparisonPlan& plan, const ComparisonFolder& folder,
   Work work;
   for (const auto* list : {&plan.trainings, &plan.runs})
     for (const PlannedRun& run : *list) {
-      if (!config.fresh && folder.is_done(run))
+      if (run.timed_in) continue;
+      const bool lacks_timeline =
+          config.timeline && !std::filesystem::exists(folder.run(run) / kTimeline);
+      if (!config.fresh && !lacks_timeline && folder.is_done(run))
         work.done_before.insert(&run);
       else
         work.runs.push_back(&run);
@@ -87,15 +94,20 @@ RunsState state_before(const Work& work) {
   return state;
 }
 
-void carry_out(Work& work, const ComparisonFolder& folder, Children& children, ProgressMode mode) {
+void carry_out(Work& work, const ComparisonFolder& folder, Children& children,
+               const CompareConfig& config) {
   std::vector<ChildCommand> commands;
   for (const PlannedRun* run : work.runs) {
     commands.push_back({{"/proc/self/exe"}, folder.path()});
     std::vector<std::string>& arguments = commands.back().arguments;
     arguments.insert(arguments.end(), run->arguments.begin(), run->arguments.end());
+    if (config.timeline)
+      for (const std::string& word :
+           {std::string("--timeline"), concat("runs/", run->id, "/", kTimeline)})
+        arguments.push_back(word);
     folder.begin(*run);
   }
-  RunsProgress progress(stderr, mode);
+  RunsProgress progress(stderr, config.quiet ? ProgressMode::quiet : progress_mode(stderr));
   RunsState state = state_before(work);
   children.run(
       commands,
@@ -187,12 +199,13 @@ Comparison gather(const Scenario& scenario, const ComparisonPlan& plan, const Wo
                              trained.back().status, command_text(run)});
   }
   for (const PlannedRun& run : plan.runs) {
-    RunOutcome outcome = outcome_of(run, work, folder);
+    const PlannedRun& timed = plan.timed(run);
+    RunOutcome outcome = outcome_of(timed, work, folder);
     if (run.trained_in) {
       const RunOutcome& values = trained[*run.trained_in];
       const bool has_curve = !values.curve.empty() && outcome.is_complete();
       outcome = joined_outcome(values, outcome,
-                               has_curve ? read_step_ends(folder.run(run)) : std::vector<Time>{});
+                               has_curve ? read_step_ends(folder.run(timed)) : std::vector<Time>{});
     }
     const ScenarioStrategy& strategy = scenario.strategies[run.strategy_index];
     all.runs.push_back({.id = run.id,
@@ -201,7 +214,8 @@ Comparison gather(const Scenario& scenario, const ComparisonPlan& plan, const Wo
                         .strategy = strategy.run,
                         .seed = run.seed,
                         .trained_in = run.trained_in ? plan.trainings[*run.trained_in].id : "",
-                        .command = command_text(run),
+                        .timed_in = run.timed_in ? timed.id : "",
+                        .command = command_text(timed),
                         .outcome = std::move(outcome)});
   }
   all.table = compare_runs(all.runs, strategies_of(scenario), scenario.target);
@@ -213,7 +227,8 @@ Comparison gather(const Scenario& scenario, const ComparisonPlan& plan, const Wo
 WallClock wall_of(const ComparisonPlan& plan, const ComparisonFolder& folder, Seconds seconds) {
   WallClock wall{.machine = machine_description(), .seconds = seconds};
   for (const auto* list : {&plan.trainings, &plan.runs})
-    for (const PlannedRun& run : *list) wall.by_run[run.id] = folder.seconds_of(run);
+    for (const PlannedRun& run : *list)
+      if (!run.timed_in) wall.by_run[run.id] = folder.seconds_of(run);
   return wall;
 }
 
@@ -264,7 +279,7 @@ int compare_command(const CLI::App& command, const CompareConfig& config) {
       scenario, plan, program_identity());
   Work work = work_of(plan, folder, config);
   const Seconds begun = steady_seconds();
-  carry_out(work, folder, children, config.quiet ? ProgressMode::quiet : progress_mode(stderr));
+  carry_out(work, folder, children, config);
   const Comparison all = gather(scenario, plan, work, folder);
   return conclude(all, wall_of(plan, folder, steady_seconds() - begun), folder, config);
 }
@@ -293,6 +308,9 @@ void add_compare_command(CLI::App& program, int& status) {
   command->add_flag("--json", config->json, "print results.json instead of the tables");
   command->add_flag("--quiet", config->quiet, "no progress, no tables");
   command->add_flag("--fresh", config->fresh, "run again what has been run before");
+  command->add_flag("--timeline", config->timeline,
+                    "a trace of each run, runs/<run>/timeline.json in the folder "
+                    "(docs/timeline.md)");
   command->callback([command, config, &status] { status = compare_command(*command, *config); });
 }
 

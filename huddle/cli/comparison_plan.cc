@@ -177,7 +177,21 @@ class Planner {
       run.work *= kWorkOfTiming;
     }
     run.arguments = arguments(run, all);
+    if (is_apart && run.trained_in) run.timed_in = same_but_for_seed(run);
     plan_.runs.push_back(std::move(run));
+  }
+
+  // An earlier run that takes the same time, because nothing in the cluster is drawn at random.
+  std::optional<std::size_t> same_but_for_seed(const PlannedRun& run) const {
+    const Cluster& cluster = case_of(run).cluster;
+    if (cluster.jitter > 0 || cluster.wander.amplitude > 0 || !cluster.pauses.empty() ||
+        cluster.random_slowdown.workers > 0 || !cluster.variations.empty())
+      return {};
+    for (std::size_t i = 0; i < plan_.runs.size(); ++i)
+      if (plan_.runs[i].case_index == run.case_index &&
+          plan_.runs[i].strategy_index == run.strategy_index)
+        return i;
+    return {};
   }
 
   const Scenario& scenario_;

@@ -25,6 +25,7 @@ struct PlannedRun {
   int seed = 0;
   std::vector<std::string> arguments;  // Of `huddle`; paths as seen from the comparison's folder.
   std::optional<std::size_t> trained_in;  // Which of the trainings has the values.
+  std::optional<std::size_t> timed_in;    // Which of the runs has the times, if not this one.
   double work = 0;                        // How much there is to do, in any unit.
 };
 
@@ -32,6 +33,11 @@ struct ComparisonPlan {
   std::vector<std::string> case_files;  // Where the cluster of each case is to be written.
   std::vector<PlannedRun> trainings;    // For values alone.
   std::vector<PlannedRun> runs;         // In the order of cases, strategies, seeds.
+
+  // The one that is made for the times of `run`.
+  const PlannedRun& timed(const PlannedRun& run) const {
+    return run.timed_in ? runs[*run.timed_in] : run;
+  }
 };
 
 // What the planner has to be told.

@@ -49,6 +49,18 @@ TEST(ComparisonPlan, TrainsOnceForASeedAndTimesEveryCase) {
             "--seed 2 --out runs/5-ms/bsp/2 --quiet");
 }
 
+TEST(ComparisonPlan, TimesOnceForAllSeedsUnlessSomethingIsRandom) {
+  ScenarioCase random = case_of("random");
+  random.cluster.jitter = 0.1;
+  const ComparisonPlan planned = plan(scenario_of({case_of("sure"), random}, {"bsp"}));
+  ASSERT_EQ(planned.runs.size(), 4u);
+  EXPECT_FALSE(planned.runs[0].timed_in);
+  EXPECT_EQ(planned.runs[1].timed_in, 0u);
+  EXPECT_EQ(planned.timed(planned.runs[1]).id, "sure/bsp/1");
+  EXPECT_FALSE(planned.runs[2].timed_in);
+  EXPECT_FALSE(planned.runs[3].timed_in);
+}
+
 TEST(ComparisonPlan, TrainsAnewWhereTheValuesDiffer) {
   ScenarioCase skewed = case_of("skewed");
   skewed.workload["split"] = "skew:0.64";

@@ -329,6 +329,7 @@ class ScenarioReader {
     std::vector<std::string> names;
     for (const ScenarioStrategy& strategy : scenario_.strategies)
       names.insert(names.end(), strategy.baselines.begin(), strategy.baselines.end());
+    if (names.empty()) names.push_back("bsp");  // As every comparison has it.
     return names;
   }
 

@@ -55,6 +55,7 @@ struct ComparedRun {
   std::string strategy;
   int seed = 0;
   std::string trained_in;  // The training that the values are from; empty: this run itself.
+  std::string timed_in;    // The run that the times are from; likewise.
   std::string command;
   RunOutcome outcome;
 };

@@ -141,6 +141,7 @@ Json run_json(const ComparedRun& run, const std::optional<Target>& target) {
                {"seed", run.seed},
                {"status", outcome.status},
                {"trained_in", text_or_null(run.trained_in)},
+               {"timed_in", text_or_null(run.timed_in)},
                {"command", run.command},
                {"seconds", or_null(outcome.seconds)},
                {"step_seconds", or_null(outcome.step_seconds)},

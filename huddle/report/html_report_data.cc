@@ -252,7 +252,8 @@ class ReportMaker {
     }
     for (Json& run : shaped(results.value("runs", Json()), concat("[", kRunShape, "]"))) {
       rename(run["case"]);
-      RunSource source{.folder = run_folder(folder, run["id"].get<std::string>())};
+      const char* const times = run["timed_in"] != "" ? "timed_in" : "id";
+      RunSource source{.folder = run_folder(folder, run[times].get<std::string>())};
       if (run["trained_in"] != "")
         source.trained_in = run_folder(folder, run["trained_in"].get<std::string>());
       run["facts"] = facts_of(source);

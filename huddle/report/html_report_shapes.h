@@ -15,7 +15,8 @@ constexpr std::string_view kTextShape = R"("text")";
 
 constexpr std::string_view kRunShape = R"({
   "id": "text", "case": "text", "label": "text", "strategy": "text", "seed": "text",
-  "status": "text", "trained_in": "text", "command": "text", "seconds": "number",
+  "status": "text", "trained_in": "text", "timed_in": "text", "command": "text",
+  "seconds": "number",
   "step_seconds": "number", "time_to_target": "number", "steps_to_target": "number",
   "accuracy": {"*": "number"}, "test_loss": {"*": "number"}, "loss": "number",
   "drift": "number", "bytes_sent_per_worker": "number",
