@@ -154,6 +154,7 @@ def make_comparison(folder, workers=16, steps=200, seeds=(1, 2), cases=tuple(LAT
                "cases": [{"name": case + hostile, "text": f"latency {case}" + hostile} for case in cases],
                "runs": [run.result() for run in runs],
                "table": [table_row(case, label, runs) for case in cases for label in STRATEGIES],
+               "expectations": [{"text": "sesgd over ring: 1.80x, at least 1.70x" + hostile, "holds": True}],
                "wall": {"machine": "a test" + hostile, "seconds": 93.0, "by_run": {}}}
     for item in results["runs"] + results["table"]:
         item["case"] += hostile

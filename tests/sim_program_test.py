@@ -110,6 +110,37 @@ class Simulation(TemporaryFolder):
             self.assertEqual(answer.returncode, 2, f"{arguments}: {answer.stderr}")
             self.assertIn(part, answer.stderr)
 
+    def test_accumulated_passes_take_their_compute_time_each(self):
+        arguments = ("--engine", "sim", "--workers", 2, "--steps", 4, "--compute", "10ms", "--latency", "0ms",
+                     "--bandwidth", "1000Gbps")
+        for passes in (1, 3):
+            run = self.train(*arguments, "--accumulate", passes)
+            self.assertAlmostEqual(run["seconds"], 4 * 0.01 * passes, delta=1e-4)
+
+    def test_racks_of_a_cluster_file_are_kept_in_a_checkpoint_and_checked(self):
+        files = {}
+        for name, racks in (("pairs", "[racks]\ncount = 2\nworkers = 2\n"), ("flat", "workers = 4\n"),
+                            ("single", "[racks]\ncount = 4\nworkers = 1\n")):
+            files[name] = self.folder / f"{name}.toml"
+            files[name].write_text(racks + '[compute]\nstep = "5ms"\n')
+        saved = self.folder / "saved"
+        common = ("--engine", "sim", "--quiet")
+        first = huddle("train", *common, "--cluster", files["pairs"], "--steps", 4, "--strategy",
+                       "local_sgd:inner=rack", "--save", saved)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        for other in ("flat", "single"):
+            answer = huddle("train", *common, "--resume", saved, "--cluster", files[other], "--steps", 8)
+            self.assertEqual(answer.returncode, 2, answer.stderr)
+            for part in (f"{other}.toml", "racks", "2x2"):
+                self.assertIn(part, answer.stderr)
+        answer = huddle("train", *common, "--resume", saved, "--cluster", files["pairs"], "--steps", 8)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        # Without the file the racks are those of the checkpoint, which another --racks contradicts.
+        answer = huddle("train", *common, "--resume", saved, "--steps", 8)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        answer = huddle("train", *common, "--resume", saved, "--racks", "4x1", "--steps", 8)
+        self.assertEqual(answer.returncode, 2, answer.stderr)
+
     def test_an_injected_death_names_worker_and_step(self):
         answer = huddle("train", "--engine", "sim", "--workers", 5, "--steps", 50, "--kill", "2@7+1")
         self.assertEqual(answer.returncode, 1, answer.stderr)

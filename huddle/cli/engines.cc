@@ -30,13 +30,15 @@ SpecInfo sim_info() {
 #ifdef HUDDLE_WITH_SIM
 constexpr bool kHasSimulation = true;
 
-std::unique_ptr<Launcher> make_sim(const Cluster& cluster, double payload_scale) {
-  return make_sim_launcher({.cluster = cluster, .payload_scale = payload_scale});
+std::unique_ptr<Launcher> make_sim(const Cluster& cluster, double payload_scale,
+                                   const LinkLoadObserver& link_loads) {
+  return make_sim_launcher(
+      {.cluster = cluster, .payload_scale = payload_scale, .link_loads = link_loads});
 }
 #else
 constexpr bool kHasSimulation = false;
 
-std::unique_ptr<Launcher> make_sim(const Cluster&, double) {
+std::unique_ptr<Launcher> make_sim(const Cluster&, double, const LinkLoadObserver&) {
   throw UsageError(
       "this build has no engine 'sim', because SimGrid was missing when it was made: install "
       "libsimgrid-dev and build again, or use --engine threads.");
@@ -56,10 +58,10 @@ std::vector<std::string> left_out_by_engine(std::string_view spec, const Cluster
 }
 
 std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster,
-                                      double payload_scale) {
+                                      double payload_scale, const LinkLoadObserver& link_loads) {
   const Spec parsed = parse_spec(spec);
   const Options options("engine", find_info("engine", known_engines(), parsed.name), parsed);
-  if (parsed.name == "sim") return make_sim(cluster, payload_scale);
+  if (parsed.name == "sim") return make_sim(cluster, payload_scale, link_loads);
   const bool shares_memory = options.text("native") == "on";
   return make_threads_launcher(
       {.cluster = cluster,

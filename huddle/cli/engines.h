@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "huddle/core/cluster.h"
+#include "huddle/core/link_load.h"
 #include "huddle/core/spec.h"
 #include "huddle/transport/launcher.h"
 
@@ -15,9 +16,12 @@ namespace huddle {
 std::vector<SpecInfo> known_engines();
 
 // `spec`: "threads", "threads:native=off", "sim". `payload_scale`: bytes on the network for each
-// byte of payload. Throws UsageError on an unknown engine or key and on a cluster that cannot be.
+// byte of payload. `link_loads`, where given, is told what every link of a simulation carries;
+// other engines have none. Throws UsageError on an unknown engine or key and on a cluster that
+// cannot be.
 std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster,
-                                      double payload_scale);
+                                      double payload_scale,
+                                      const LinkLoadObserver& link_loads = {});
 
 // Whether this build can simulate.
 bool has_simulation();

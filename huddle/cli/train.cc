@@ -14,10 +14,12 @@
 #include "huddle/cli/interrupt.h"
 #include "huddle/cli/train_config.h"
 #include "huddle/core/error.h"
+#include "huddle/core/network.h"
 #include "huddle/core/text.h"
 #include "huddle/report/progress.h"
 #include "huddle/report/run_files.h"
 #include "huddle/report/table.h"
+#include "huddle/report/timeline.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/train/learning_rate.h"
 #include "huddle/train/timing.h"
@@ -45,6 +47,8 @@ void check_counts(const CLI::App& command, const TrainConfig& config) {
   for (const char* option : {"--out", "--save", "--resume", "--data-dir"})
     require(command.count(option) == 0 || !command.get_option(option)->as<std::string>().empty(),
             concat(option, " is empty; name a folder."));
+  require(command.count("--timeline") == 0 || !config.timeline.empty(),
+          "--timeline is empty; name a file, as timeline.json.");
   require(config.seed >= 0, concat("--seed is ", config.seed, "; it must not be negative."));
   require(std::isfinite(config.learning_rate),
           concat("--lr is ", config.learning_rate, "; it must be finite."));
@@ -67,8 +71,39 @@ struct PreparedRun {
   TrainOptions options;
   std::unique_ptr<Problem> problem;
   std::unique_ptr<Launcher> launcher;
-  std::unique_ptr<RunFiles> files;  // Absent without --out.
+  std::unique_ptr<RunFiles> files;         // Absent without --out.
+  std::unique_ptr<TimelineFile> timeline;  // Absent without --timeline.
 };
+
+// Makes the files that the run writes while it goes on. The last thing to be prepared: nothing is
+// left behind by a run that is refused.
+void make_files(const TrainConfig& config, PreparedRun& run) {
+  if (!config.out.empty()) run.files = std::make_unique<RunFiles>(config.out);
+  if (config.timeline.empty()) return;
+  const bool is_virtual = is_simulated(config.engine);
+  TimelineSubject subject{.strategy = config.strategy,
+                          .engine = config.engine,
+                          .version = HUDDLE_VERSION,
+                          .workers = config.workers,
+                          .is_virtual = is_virtual};
+  const Network network(run.cluster);
+  if (is_virtual)
+    for (const Network::NamedLink& link : network.links()) subject.links.push_back(link.name);
+  run.timeline = std::make_unique<TimelineFile>(config.timeline, subject);
+  run.options.keeps_blocked = true;
+  run.options.finished = [&run](WorkerId worker, const std::vector<Blocked>& blocked) {
+    run.timeline->add_finish(worker, blocked);
+  };
+}
+
+// The engine of the run, which must stay where it is.
+std::unique_ptr<Launcher> make_engine_of(const TrainConfig& config, PreparedRun& run,
+                                         double payload_scale) {
+  LinkLoadObserver link_loads;
+  if (!config.timeline.empty())
+    link_loads = [&run](std::span<const LinkLoad> loads) { run.timeline->add(loads); };
+  return make_engine(config.engine, run.cluster, payload_scale, link_loads);
+}
 
 std::vector<NamedTensors> load_states(const TrainConfig& config, std::int64_t step) {
   std::vector<NamedTensors> states;
@@ -106,7 +141,7 @@ void prepare_timing(const CLI::App& command, const TrainConfig& config, Prepared
         "--evaluate-every", "--accumulate", "--batch", "--schedule"})
     require(command.count(option) == 0,
             concat(option, " does not go with --timing-only, which trains nothing."));
-  run.launcher = make_engine(config.engine, run.cluster, 1);
+  run.launcher = make_engine_of(config, run, 1);
   run.options = {.strategy = config.strategy,
                  .workers = config.workers,
                  .steps = config.steps,
@@ -116,7 +151,7 @@ void prepare_timing(const CLI::App& command, const TrainConfig& config, Prepared
                  .workers_per_rack = run.cluster.workers_per_rack,
                  .compute = {run.cluster.compute_per_step, run.cluster.backward_share},
                  .deadline = {config.deadline}};
-  if (!config.out.empty()) run.files = std::make_unique<RunFiles>(config.out);
+  make_files(config, run);
 }
 
 // "2x4", or nothing for one rack: as --racks has it, and checkpoints keep it.
@@ -146,11 +181,10 @@ void adopt_cluster(const CLI::App& command, TrainConfig& config, const Cluster& 
 }
 
 // Throws UsageError for whatever cannot work; nothing has been trained by then.
-PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
+void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
   std::int64_t resumed_step = 0;
   if (!config.resume.empty()) resumed_step = adopt_checkpoint(command, config);
   check_counts(command, config);
-  PreparedRun run;
   run.cluster = cluster_of(config);
   adopt_cluster(command, config, run.cluster);
   const UpdateOptions update = update_of(config);
@@ -163,7 +197,7 @@ PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
       "the cluster file.");
   if (config.timing_only) {
     prepare_timing(command, config, run, update);
-    return run;
+    return;
   }
   require(parse_spec(config.data).name != "quadratic" || command.count("--model") == 0 ||
               !config.resume.empty(),
@@ -171,7 +205,7 @@ PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
   run.problem = load_problem(problem_of(config));
   const double payload_scale =
       run.cluster.wire_bytes > 0 ? run.cluster.wire_bytes / parameter_bytes(*run.problem) : 1;
-  run.launcher = make_engine(config.engine, run.cluster, payload_scale);
+  run.launcher = make_engine_of(config, run, payload_scale);
   if (config.epochs > 0)
     config.steps = std::max<std::int64_t>(
         1, static_cast<std::int64_t>(config.epochs *
@@ -190,8 +224,7 @@ PreparedRun prepare(const CLI::App& command, TrainConfig& config) {
   if (run.options.save)
     run.options.save->prepare(config.save == config.resume ? CheckpointFolder::Older::replace
                                                            : CheckpointFolder::Older::refuse);
-  if (!config.out.empty()) run.files = std::make_unique<RunFiles>(config.out);
-  return run;
+  make_files(config, run);
 }
 
 // The fields that the trainer does not know.
@@ -238,7 +271,8 @@ int train_command(const CLI::App& command, TrainConfig config) {
     interrupted = true;
     if (launcher != nullptr) launcher->stop("interrupted");
   });
-  PreparedRun run = prepare(command, config);
+  PreparedRun run;
+  prepare(command, config, run);
   if (const auto left_out = left_out_by_engine(config.engine, run.cluster); !left_out.empty())
     fmt::print(stderr, "huddle: the engine {} leaves out of this cluster: {}.\n", config.engine,
                joined(left_out, ", "));
@@ -252,6 +286,7 @@ int train_command(const CLI::App& command, TrainConfig config) {
                    config.quiet ? ProgressMode::quiet : progress_mode(stderr));
   const auto observer = [&](const StepRecord& record) {
     if (run.files) run.files->append(record);
+    if (run.timeline) run.timeline->add(record);
     if (record.worker == WorkerId{0}) progress->update(std::llround(record.progress), record.loss);
   };
   run.options.evaluated = [&](std::int64_t models, std::int64_t of) {
@@ -274,6 +309,7 @@ int train_command(const CLI::App& command, TrainConfig config) {
     run.files->write_summary(result.summary, HUDDLE_VERSION);
     run.files->close();
   }
+  if (run.timeline) run.timeline->close();
   if (config.json)
     fmt::print("{}\n", summary_json(result.summary, HUDDLE_VERSION));
   else if (!config.quiet)
@@ -301,6 +337,7 @@ void add_train_command(CLI::App& program, int& status) {
       "  huddle train --engine sim --cluster clusters/oversubscribed_racks.toml --strategy "
       "ds_sync\n"
       "  huddle train --engine sim --workers 1024 --strategy sesgd --timing-only --wire 102.4MB\n"
+      "  huddle train --engine sim --strategy ds_sync --steps 50 --timeline timeline.json\n"
       "Exit status: 0 done, 1 the run failed, 2 wrong usage (nothing was run), 130 interrupted.");
   const auto config = std::make_shared<TrainConfig>();
   declare_options(*command, *config);

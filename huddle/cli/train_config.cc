@@ -175,6 +175,12 @@ void declare_files(CLI::App& command, TrainConfig& config) {
   const char* group = "What to keep";
   command.add_option("--out", config.out, "folder for summary.json and steps.jsonl")->group(group);
   command
+      .add_option(
+          "--timeline", config.timeline,
+          "file for a trace of all workers, groups and links, to open in ui.perfetto.dev or "
+          "chrome://tracing (docs/timeline.md)")
+      ->group(group);
+  command
       .add_option("--save", config.save,
                   "folder for checkpoints: consensus.pt for PyTorch, and every worker's state")
       ->group(group);

@@ -42,6 +42,7 @@ struct TrainConfig {
   std::int64_t swa_every = 0;
   double deadline = 300;
   std::string out;
+  std::string timeline;
   std::string save;
   std::int64_t save_every = 0;
   std::string resume;

@@ -104,6 +104,7 @@ Json read_results(const Path& folder) {
 Json scenario_of(const Json& results) {
   Json scenario = shaped(results.value("scenario", Json()), kScenarioShape);
   scenario["version"] = shaped(results.value("version", Json()), kTextShape);
+  scenario["expectations"] = shaped(results.value("expectations", Json()), kExpectationsShape);
   const Json wall = results.value("wall", Json());
   if (wall.is_object()) scenario["machine"] = shaped(wall.value("machine", Json()), kTextShape);
   return scenario;

@@ -39,6 +39,8 @@ constexpr std::string_view kScenarioShape = R"({
   "name": "text", "title": "text", "text": "text", "claim": "text", "assumptions": ["text"],
   "target": {"*": "number"}, "source": "text", "version": "text", "machine": "text"})";
 
+constexpr std::string_view kExpectationsShape = R"([{"text": "text", "holds": "text"}])";
+
 constexpr std::string_view kCasesShape = R"([{"name": "text", "text": "text"}])";
 
 constexpr std::string_view kTableShape = R"([{

@@ -48,6 +48,7 @@ struct Sync::State {
     if (!flat.parameters.is_cpu())
       throw UsageError(
           "the model is not on the CPU; replicas on other devices are not supported yet.");
+    if (options.keeps_blocked) meter.keep_blocked();
     strategy = make_strategy(spec, {endpoint, replica, meter, averaging_for(endpoint, options),
                                     options.clip_norm, options.steps});
     // Whatever the module holds, trainable or not, begins as worker 0 has it.

@@ -45,6 +45,7 @@ struct AttachOptions {
   std::int64_t steps = 0;    // That each worker is to take, for strategies that must know the end.
   Compute compute;           // Simulated or injected.
   double payload_scale = 1;  // Bytes on the wire for each byte of the model, in simulation.
+  bool keeps_blocked = false;  // `take_traffic` tells every stretch of waiting, for a timeline.
 };
 
 // All of this is called by the worker's own thread, at the same points of the run on every worker.

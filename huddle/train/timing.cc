@@ -31,6 +31,7 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
   Replica replica(without_numbers(elements), without_numbers(elements), without_numbers(0),
                   parameter_sizes(elements), UpdateRule(options.update));
   Meter meter;
+  if (options.keeps_blocked) meter.keep_blocked();
   const std::unique_ptr<Strategy> strategy = make_strategy(
       options.strategy,
       {endpoint, replica, meter,
@@ -58,7 +59,8 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
                                        .progress = outcome.progress}));
   }
   strategy->finish();
-  log.add_traffic(meter.take());
+  const std::vector<Blocked> blocked = log.add_traffic(meter.take());
+  if (!blocked.empty()) options.finished(endpoint.self(), blocked);
   log.figures = strategy->figures();
 }
 

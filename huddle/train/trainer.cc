@@ -61,7 +61,8 @@ class WorkerLoop {
                              .clip_norm = options.clip_norm,
                              .steps = options.steps,
                              .compute = options.compute,
-                             .payload_scale = options.payload_scale})) {
+                             .payload_scale = options.payload_scale,
+                             .keeps_blocked = options.keeps_blocked})) {
     if (!options.resume.empty()) {
       const NamedTensors& state = options.resume[static_cast<std::size_t>(worker.id())];
       sync_.load(state);
@@ -88,7 +89,9 @@ class WorkerLoop {
         save();
     }
     sync_.finish();
-    log_.add_traffic(sync_.take_traffic());  // Of what was still in flight.
+    const std::vector<Blocked> blocked =
+        log_.add_traffic(sync_.take_traffic());  // Of what was still in flight.
+    if (!blocked.empty()) options_.finished(endpoint_.self(), blocked);
     log_.figures = sync_.figures();
     snapshots_->complete(log_.seconds, sync_.replica());
     if (options_.save)
@@ -117,6 +120,7 @@ class WorkerLoop {
     last_end_ = endpoint_.now();
     Meter::Total traffic = sync_.take_traffic();
     traffic.time.wait += now - begin;
+    if (options_.keeps_blocked) traffic.blocked.insert(traffic.blocked.begin(), {begin, now, now});
     observer_(log_.add(endpoint_.self(), {.step = step,
                                           .begin = begin,
                                           .end = *last_end_,

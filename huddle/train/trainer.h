@@ -40,6 +40,9 @@ struct TrainOptions {
   std::int64_t swa_every = 1;  // Steps between two of them.
   // Called by worker 0 whenever it has judged one of so many models of the run.
   std::function<void(std::int64_t models, std::int64_t of)> evaluated = [](auto...) {};
+  bool keeps_blocked = false;  // Records tell every stretch of waiting, for a timeline.
+  // Then also called by each worker that waited after its last step.
+  std::function<void(WorkerId, const std::vector<Blocked>&)> finished = [](auto...) {};
   std::optional<CheckpointFolder> save;
   std::int64_t save_every = 0;                        // 0: only at the end.
   std::map<std::string, std::string> saved_settings;  // For checkpoint.json.

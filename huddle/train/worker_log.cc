@@ -18,12 +18,20 @@ double mean_of(const std::deque<double>& values) {
 
 }  // namespace
 
-void WorkerLog::add_traffic(const Meter::Total& traffic) {
+std::vector<Blocked> WorkerLog::on_the_wire(std::vector<Blocked> blocked) const {
+  for (Blocked& each : blocked)
+    for (Exchange& exchange : each.exchanges)
+      exchange.bytes_sent = std::llround(static_cast<double>(exchange.bytes_sent) * payload_scale);
+  return blocked;
+}
+
+std::vector<Blocked> WorkerLog::add_traffic(const Meter::Total& traffic) {
   bytes_sent += static_cast<double>(traffic.bytes_sent) * payload_scale;
   time.wait += traffic.time.wait;
   time.exchange += traffic.time.exchange;
   time.hidden += traffic.time.hidden;
   seconds += traffic.time.wait + traffic.time.exchange;
+  return on_the_wire(traffic.blocked);
 }
 
 StepRecord WorkerLog::add(WorkerId worker, const StepTaken& taken) {
@@ -42,7 +50,7 @@ StepRecord WorkerLog::add(WorkerId worker, const StepTaken& taken) {
                   .group = taken.group,
                   .began = taken.begin,
                   .ended = taken.end,
-                  .blocked = taken.traffic.blocked};
+                  .blocked = on_the_wire(taken.traffic.blocked)};
   line.time.compute = std::max(0.0, passed - line.time.wait - line.time.exchange);
   steps_done = taken.step.value + 1;
   bytes_sent += bytes;

@@ -45,11 +45,14 @@ struct WorkerLog {
   std::map<std::string, double> figures;
   std::vector<std::string> warnings;
 
-  // Counts what was exchanged after the last step.
-  void add_traffic(const Meter::Total& traffic);
+  // Counts what was exchanged after the last step, and returns what the worker waited for.
+  std::vector<Blocked> add_traffic(const Meter::Total& traffic);
 
   // Counts the step and returns its record.
   StepRecord add(WorkerId worker, const StepTaken& taken);
+
+ private:
+  std::vector<Blocked> on_the_wire(std::vector<Blocked> blocked) const;
 };
 
 // The fields of a summary that the logs know.

@@ -361,6 +361,23 @@ TEST_P(Conformance, ExclusiveBodiesOfDifferentWorkersDoNotExcludeOneAnother) {
   run(3, [](Endpoint& endpoint) { endpoint.exclusive([&] { meet(endpoint); }); });
 }
 
+TEST_P(Conformance, AnExclusiveBodyInsideAnotherOneIsAnErrorAndNoDeadlock) {
+  run(2, [](Endpoint& endpoint) {
+    const auto nested = [](Endpoint& own) {
+      own.exclusive([&] {
+        const auto inner = [&] { own.exclusive([] { ADD_FAILURE() << "it began"; }); };
+        expect_mentions(thrown_by<LogicError>(inner).what(), {"exclusive"});
+      });
+      bool ran = false;
+      own.exclusive([&] { ran = true; });
+      EXPECT_TRUE(ran);
+    };
+    nested(endpoint);
+    endpoint.spawn(kOne, nested).wait(kDeadline);
+    meet(endpoint);
+  });
+}
+
 TEST_P(Conformance, AnExclusiveBodyThatThrowsLetsTheNextOneIn) {
   run(1, [](Endpoint& endpoint) {
     const auto failing = [&] { endpoint.exclusive([] { throw std::runtime_error("boom"); }); };

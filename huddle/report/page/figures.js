@@ -85,8 +85,16 @@ function scenarioCard(scenario) {
     scenario.assumptions.length > 0 ? element("h3", {}, "Assumptions") : null,
     scenario.assumptions.length > 0
       ? element("ul", {class: "plain-list"}, ...scenario.assumptions.map((line) => element("li", {}, line))) : null,
+    ...expectations(scenario),
     target ? element("p", {class: "plain"}, `Target: ${target} of the consensus on the test set.`) : null,
     casesList(scenario), folded("The scenario's file", scenario.source));
+}
+
+function expectations(scenario) {
+  if (scenario.expectations.length === 0) return [];
+  const line = ({text, holds}) => element("li", {}, `${holds === "true" ? "✓ holds" : "✗ does not hold"}: ${text}`);
+  return [element("h3", {}, "What must hold"),
+    element("ul", {class: "plain-list"}, ...scenario.expectations.map(line))];
 }
 
 function casesList(scenario) {

@@ -14,7 +14,7 @@ namespace {
 class SimLauncher final : public Launcher {
  public:
   explicit SimLauncher(const SimOptions& options)
-      : platform_(options.cluster),
+      : platform_(options.cluster, options.link_loads),
         scheduler_(platform_, options.payload_scale),
         hub_(options.cluster, scheduler_) {
     scheduler_.on_interrupt([this] {

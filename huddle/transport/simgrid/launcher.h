@@ -10,13 +10,15 @@
 #include <memory>
 
 #include "huddle/core/cluster.h"
+#include "huddle/core/link_load.h"
 #include "huddle/transport/launcher.h"
 
 namespace huddle {
 
 struct SimOptions {
   Cluster cluster;
-  double payload_scale = 1;  // Bytes on the network for each byte of payload.
+  double payload_scale = 1;     // Bytes on the network for each byte of payload.
+  LinkLoadObserver link_loads;  // Told what every link carries; absent: nobody asks.
 };
 
 // One simulation per process: a second launcher, or a second run, throws UsageError. So does a

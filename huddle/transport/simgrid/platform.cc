@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <simgrid/Exception.hpp>
 #include <simgrid/kernel/Timer.hpp>
 #include <simgrid/kernel/resource/Action.hpp>
@@ -24,8 +25,11 @@ constexpr std::uint64_t kEndless = std::uint64_t{1} << 60;
 double finite(double bytes_per_second) { return std::min(bytes_per_second, kPlenty); }
 
 std::vector<std::string> configuration(Cluster::NetworkModel model) {
-  std::vector<std::string> words{"huddle", "--log=root.thresh:error", "--log=xbt_cfg.thresh:error",
+  std::vector<std::string> words{"huddle",
+                                 "--log=root.thresh:error",
+                                 "--log=xbt_cfg.thresh:error",
                                  "--cfg=surf/precision:1e-9",
+                                 "--cfg=debug/clean-atexit:no",
                                  "--cfg=contexts/factory:" HUDDLE_SIM_CONTEXTS};
   if (model == Cluster::NetworkModel::alpha_beta)
     for (const char* word :
@@ -36,13 +40,14 @@ std::vector<std::string> configuration(Cluster::NetworkModel model) {
 
 }  // namespace
 
-Platform::Platform(const Cluster& cluster)
+Platform::Platform(const Cluster& cluster, const LinkLoadObserver& observer)
     : cluster_(cluster), network_(cluster), uses_(network_.links().size()) {
   start_engine();
   zone_ = sg::create_full_zone("cluster");
   for (int worker = 0; worker < cluster.workers; ++worker)
     hosts_.push_back(zone_->create_host(concat("worker ", worker), 1e9));
   make_links();
+  if (observer) watch_.emplace(links_, observer);
   if (cluster.network_model == Cluster::NetworkModel::tcp) make_delays();
   for (const Background& background : cluster.background)
     if (background.elastic)
@@ -75,7 +80,7 @@ void Platform::start_engine() {
   for (std::string& word : words) arguments.push_back(word.data());
   int count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
-  engine_ = std::make_unique<sg::Engine>(&count, arguments.data());
+  engine_ = std::make_unique<sg::Engine>(&count, arguments.data()).release();
 }
 
 void Platform::make_links() {
@@ -143,6 +148,7 @@ void Platform::send(const Stream& stream, double bytes, Ended ended) {
 void Platform::start(Flight flight) {
   const Way& way = *flight.stream.way;
   flight.begin = sg::Engine::get_clock();
+  if (watch_) watch_->before_start(way.route.links);
   note(way, 1, flight.bytes);
   if (is_cut(way)) {
     end(std::move(flight), Ending::broken);
@@ -157,6 +163,7 @@ void Platform::start(Flight flight) {
 // The last byte has passed all links.
 void Platform::end(Flight flight, Ending ending) {
   const Way& way = *flight.stream.way;
+  if (watch_) watch_->before_end(way.route.links);
   note(way, -1, 0);
   const Time first_bytes = flight.begin + way.route.latency;
   const auto queue = queues_.find(flight.stream);
@@ -182,9 +189,24 @@ void Platform::note(const Way& way, int change, double bytes) {
     if (use.messages == 0) use.since = now;
     use.messages += change;
     use.bytes += bytes;
-    if (bytes > 0) use.full += bytes / std::max(network_.bandwidth(link, now), 1.0);
+    if (bytes > 0) use.full += bytes / std::max(left_of(link), 1.0);
     if (use.messages == 0) use.busy += now - use.since;
   }
+}
+
+// What all our messages on a link have of it now, where traffic that gives way takes a fair share.
+double Platform::left_of(int link) const {
+  const Time now = sg::Engine::get_clock();
+  const Use& use = uses_[static_cast<std::size_t>(link)];
+  const double all = network_.bandwidth(link, now);
+  std::vector<double> rates;
+  for (const Background& other : use.elastic)
+    if (other.from <= now && now < other.until) rates.push_back(other.bytes_per_second);
+  const double share =
+      all / static_cast<double>(static_cast<std::size_t>(use.messages) + rates.size());
+  double left = all;
+  for (const double rate : rates) left -= std::min(rate, share);
+  return left;
 }
 
 // Lets links vary and break as the cluster says.
@@ -200,6 +222,7 @@ void Platform::start_weather() {
       for (const int link : changing) next = std::min(next, network_.next_change(link, now));
       if (next == kForever) return;
       sg::this_actor::sleep_until(next);
+      if (watch_) watch_->before_change(changing);
       for (const int link : changing) {
         sg::Link& changed = *links_[static_cast<std::size_t>(link)];
         const double bandwidth = network_.bandwidth(link, next);
@@ -219,8 +242,10 @@ void Platform::start_background(const Background& background, int link) {
   sg::Host* const from = make_host("source");
   sg::Host* const to = make_host("target");
   add_route(from, to, {link}, 0);
-  const auto flow = [background, from, to] {
+  uses_[static_cast<std::size_t>(link)].elastic.push_back(background);
+  const auto flow = [this, background, from, to, link] {
     sg::this_actor::sleep_until(background.from);
+    if (watch_) watch_->before_change({&link, 1});
     const sg::CommPtr traffic = sg::Comm::sendto_init();
     traffic->set_rate(background.bytes_per_second)->set_payload_size(kEndless);
     traffic->set_source(from)->set_destination(to);  // Which starts it.
@@ -230,6 +255,7 @@ void Platform::start_background(const Background& background, int link) {
       else
         traffic->wait_until(background.until);
     } catch (const simgrid::TimeoutException&) {
+      if (watch_) watch_->before_change({&link, 1});
       traffic->cancel();
     } catch (const simgrid::NetworkFailureException&) {  // Its link was cut.
     }

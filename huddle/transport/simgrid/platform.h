@@ -15,13 +15,14 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
+#include <optional>
 #include <simgrid/s4u.hpp>
 #include <unordered_map>
 #include <vector>
 
 #include "huddle/core/network.h"
 #include "huddle/core/record.h"
+#include "huddle/transport/simgrid/link_watch.h"
 #include "huddle/transport/tag.h"
 
 namespace huddle {
@@ -29,8 +30,9 @@ namespace huddle {
 // Used by the process's one simulation thread.
 class Platform {
  public:
-  // Throws UsageError when the process has simulated already.
-  explicit Platform(const Cluster& cluster);
+  // Tells `observer`, where there is one, what every link carries. Throws UsageError when the
+  // process has simulated already.
+  explicit Platform(const Cluster& cluster, const LinkLoadObserver& observer = {});
 
   int workers() const { return cluster_.workers; }
   simgrid::s4u::Host* host(WorkerId worker) const {
@@ -77,6 +79,7 @@ class Platform {
     Seconds full = 0;
     int messages = 0;  // Under way now.
     Time since = 0;
+    std::vector<Background> elastic;  // Other traffic on it, which gives way.
   };
   struct Flight {
     Stream stream;
@@ -95,10 +98,11 @@ class Platform {
   void start(Flight flight);
   void end(Flight flight, Ending ending);
   void note(const Way& way, int change, double bytes);
+  double left_of(int link) const;
 
   const Cluster cluster_;
   const Network network_;
-  std::unique_ptr<simgrid::s4u::Engine> engine_;
+  simgrid::s4u::Engine* engine_ = nullptr;  // Lives on: it tells later platforms of this one.
   simgrid::s4u::NetZone* zone_ = nullptr;
   std::vector<simgrid::s4u::Host*> hosts_;
   std::vector<simgrid::s4u::Link*> links_;
@@ -107,6 +111,7 @@ class Platform {
   std::unordered_map<const void*, Flight> flights_;  // By SimGrid's name for the message.
   std::map<Stream, std::deque<Flight>> queues_;      // Behind the one under way.
   std::vector<Use> uses_;                            // By link.
+  std::optional<LinkWatch> watch_;                   // Where somebody is told.
   int backgrounds_ = 0;
 };
 
