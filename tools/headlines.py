@@ -79,8 +79,8 @@ def tables(results):
     seeds = max(row["seeds"] for row in results["table"])
     wall = results["wall"]
     yield ""
-    yield (f"`huddle compare {scenario['name']}`, {seeds} seeds, {wall['machine']}, {datetime.date.today()}; "
-           f"{wall['seconds'] / 60:.1f} minutes.")
+    yield (f"`huddle compare {scenario['name']}`, {seeds} seeds, {wall['machine']}, {datetime.date.today()}; the runs "
+           f"took {sum(wall['by_run'].values()) / 60:.1f} minutes in all, as many at once as there are cores.")
 
 
 def replaced(document, name, lines):

@@ -75,11 +75,13 @@ void Children::kill_all() {
 
 void Children::stop() { is_stopped_ = true; }
 
-void Children::run(std::span<const ChildCommand> commands, const Ended& ended, const Watch& watch) {
+void Children::run(std::span<const ChildCommand> commands, const Begins& begins, const Ended& ended,
+                   const Watch& watch) {
   std::size_t next = 0;
   while (true) {
     while (!is_stopped_ && next < commands.size() &&
            running_.size() < static_cast<std::size_t>(at_once_)) {
+      begins(next);
       begin(next, commands[next]);
       ++next;
     }

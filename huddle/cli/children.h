@@ -45,17 +45,20 @@ class Children {
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
+  using Begins = std::function<void(std::size_t command)>;
   using Ended = std::function<void(std::size_t command, const ChildEnd& end)>;
   using Watch = std::function<void(std::span<const std::size_t> running)>;
 
-  // Runs all commands in their order, returns when none is left. `ended` is called for each that
-  // was begun, `watch` several times a second, both on this thread. To be called once. Throws Error
-  // where the system has no process to give.
-  void run(std::span<const ChildCommand> commands, const Ended& ended, const Watch& watch);
+  // Runs all commands in their order, returns when none is left. `begins` is called before each is
+  // begun and `ended` after it, `watch` several times a second, all on this thread. To be called
+  // once. Throws Error where the system has no process to give.
+  void run(std::span<const ChildCommand> commands, const Begins& begins, const Ended& ended,
+           const Watch& watch);
 
   // Begins no more of them, and asks those that run to stop (SIGINT); who has not stopped 30
   // seconds later is killed. Any thread may call it, at any time.
   void stop();
+  bool is_stopped() const { return is_stopped_; }
 
  private:
   struct Child {

@@ -21,7 +21,8 @@ std::map<std::size_t, ChildEnd> ends_of(
     const Children::Watch& watch = [](auto) {}) {
   std::map<std::size_t, ChildEnd> ends;
   children.run(
-      commands, [&](std::size_t index, const ChildEnd& end) { ends[index] = end; }, watch);
+      commands, [](std::size_t) {},
+      [&](std::size_t index, const ChildEnd& end) { ends[index] = end; }, watch);
   return ends;
 }
 
@@ -102,7 +103,7 @@ TEST(Children, DieWithTheirParent) {
     const ChildCommand endless{{"/bin/sh", "-c", "echo $$ > " + file.string() + "; exec sleep 60"},
                                "/"};
     children.run(
-        std::vector{endless}, [](std::size_t, const ChildEnd&) {}, [](auto) {});
+        std::vector{endless}, [](std::size_t) {}, [](std::size_t, const ChildEnd&) {}, [](auto) {});
     ::_exit(0);
   }
   pid_t child = 0;

@@ -48,6 +48,7 @@ struct Work {
   std::vector<const PlannedRun*> runs;  // Trainings first: they take longest.
   std::set<const PlannedRun*> done_before;
   std::map<const PlannedRun*, ChildEnd> ends;
+  bool is_stopped = false;  // By the user.
 };
 
 void check_config(const CLI::App& command, const CompareConfig& config) {
@@ -105,12 +106,11 @@ void carry_out(Work& work, const ComparisonFolder& folder, Children& children,
       for (const std::string& word :
            {std::string("--timeline"), concat("runs/", run->id, "/", kTimeline)})
         arguments.push_back(word);
-    folder.begin(*run);
   }
   RunsProgress progress(stderr, config.quiet ? ProgressMode::quiet : progress_mode(stderr));
   RunsState state = state_before(work);
   children.run(
-      commands,
+      commands, [&](std::size_t index) { folder.begin(*work.runs[index]); },
       [&](std::size_t index, const ChildEnd& end) {
         const PlannedRun* run = work.runs[index];
         work.ends[run] = end;
@@ -125,11 +125,13 @@ void carry_out(Work& work, const ComparisonFolder& folder, Children& children,
         for (const std::size_t index : running) state.running.push_back(work.runs[index]->id);
         progress.update(state);
       });
+  work.is_stopped = children.is_stopped();
 }
 
 // Why a run without a summary has none.
-std::string status_of(const ChildEnd& end) {
-  if (end.exit_status == 130 || end.signal == SIGINT) return "interrupted";
+std::string status_of(const ChildEnd& end, bool is_stopped) {
+  const bool was_killed_at_last = is_stopped && end.signal == SIGKILL;
+  if (end.exit_status == 130 || end.signal == SIGINT || was_killed_at_last) return "interrupted";
   if (end.signal != 0)
     return concat("failed: killed by signal ", end.signal, " (", strsignal(end.signal), ")");
   std::string said = end.errors;
@@ -141,9 +143,12 @@ std::string status_of(const ChildEnd& end) {
 RunOutcome outcome_of(const PlannedRun& run, const Work& work, const ComparisonFolder& folder) {
   const auto end = work.ends.find(&run);
   if (end == work.ends.end() && !work.done_before.contains(&run)) return {};
-  if (auto outcome = read_outcome(folder.run(run))) return *outcome;
-  return {.status =
-              end == work.ends.end() ? "failed: its summary is gone" : status_of(end->second)};
+  const bool has_failed =
+      end != work.ends.end() && (end->second.exit_status != 0 || end->second.signal != 0);
+  const std::optional<RunOutcome> outcome = read_outcome(folder.run(run));
+  if (outcome && !(outcome->is_complete() && has_failed)) return *outcome;
+  return {.status = end == work.ends.end() ? "failed: its summary is gone"
+                                           : status_of(end->second, work.is_stopped)};
 }
 
 std::string command_text(const PlannedRun& run) {

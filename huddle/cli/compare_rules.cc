@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "huddle/cli/engines.h"
+#include "huddle/cli/train_check.h"
 #include "huddle/cli/train_config.h"
 #include "huddle/core/error.h"
 #include "huddle/core/text.h"
@@ -14,6 +15,7 @@
 #include "huddle/train/dataset.h"
 #include "huddle/train/learning_rate.h"
 #include "huddle/train/models.h"
+#include "huddle/train/split.h"
 
 namespace huddle {
 namespace {
@@ -38,10 +40,8 @@ std::vector<std::string> workload_keys() {
   return keys;
 }
 
-// As `huddle train` would read it.
-TrainConfig config_of(const WorkloadOptions& workload) {
-  CLI::App command;
-  TrainConfig config;
+// Reads it as `huddle train` would.
+void parse(const WorkloadOptions& workload, CLI::App& command, TrainConfig& config) {
   declare_options(command, config);
   std::vector<std::string> words = train_options(workload);
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back.
@@ -50,20 +50,14 @@ TrainConfig config_of(const WorkloadOptions& workload) {
   } catch (const CLI::ParseError& error) {
     throw UsageError(concat(error.what(), "."));
   }
-  return config;
-}
-
-void at_least_one(const char* option, std::int64_t value) {
-  if (value < 1) throw UsageError(concat(option, " is ", value, "; it must be at least 1."));
 }
 
 void check_workload(const WorkloadOptions& workload) {
-  const TrainConfig config = config_of(workload);
-  at_least_one("--steps", config.steps);
-  at_least_one("--batch", config.batch);
-  at_least_one("--accumulate", config.accumulate);
-  if (!std::isfinite(config.learning_rate))
-    throw UsageError(concat("--lr is ", config.learning_rate, "; it must be finite."));
+  CLI::App command;
+  TrainConfig config;
+  parse(workload, command, config);
+  check_counts(command, config);
+  parse_split(config.split);
   if (config.timing_only && workload.contains("epochs"))
     throw UsageError("--timing-only has no data to count --epochs of; give steps.");
   find_info("data", known_data(), parse_spec(config.data).name);
@@ -76,7 +70,9 @@ void check_workload(const WorkloadOptions& workload) {
 
 void check_run(const ScenarioCase& one, const WorkloadOptions& workload,
                const std::string& strategy) {
-  const TrainConfig config = config_of(workload);
+  CLI::App command;
+  TrainConfig config;
+  parse(workload, command, config);
   check_strategy(strategy, {one.cluster, update_of(config), config.clip_norm});
   if (config.timing_only && one.cluster.wire_bytes == 0 && config.wire.empty())
     throw UsageError(

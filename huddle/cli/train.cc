@@ -12,6 +12,7 @@
 #include "huddle/cli/commands.h"
 #include "huddle/cli/engines.h"
 #include "huddle/cli/interrupt.h"
+#include "huddle/cli/train_check.h"
 #include "huddle/cli/train_config.h"
 #include "huddle/core/error.h"
 #include "huddle/core/network.h"
@@ -26,44 +27,6 @@
 
 namespace huddle {
 namespace {
-
-void require(bool condition, const std::string& message) {
-  if (!condition) throw UsageError(message);
-}
-
-void check_counts(const CLI::App& command, const TrainConfig& config) {
-  require(config.workers >= 1, concat("--workers is ", config.workers, "; it must be at least 1."));
-  require(config.steps >= 1, concat("--steps is ", config.steps, "; it must be at least 1."));
-  require(command.count("--epochs") == 0 || (config.epochs > 0 && config.epochs <= 1e9),
-          concat("--epochs is ", config.epochs, "; it must be positive and at most 1e9."));
-  require(config.batch >= 1, concat("--batch is ", config.batch, "; it must be at least 1."));
-  require(config.accumulate >= 1,
-          concat("--accumulate is ", config.accumulate, "; it must be at least 1."));
-  require(config.deadline > 0, concat("--deadline is ", config.deadline, "; it must be positive."));
-  require(config.save_every >= 0,
-          concat("--save-every is ", config.save_every, "; it must not be negative."));
-  require(config.evaluate_every >= 0,
-          concat("--evaluate-every is ", config.evaluate_every, "; it must not be negative."));
-  for (const char* option : {"--out", "--save", "--resume", "--data-dir"})
-    require(command.count(option) == 0 || !command.get_option(option)->as<std::string>().empty(),
-            concat(option, " is empty; name a folder."));
-  require(command.count("--timeline") == 0 || !config.timeline.empty(),
-          "--timeline is empty; name a file, as timeline.json.");
-  require(config.seed >= 0, concat("--seed is ", config.seed, "; it must not be negative."));
-  require(std::isfinite(config.learning_rate),
-          concat("--lr is ", config.learning_rate, "; it must be finite."));
-  require(!config.compute.empty() || is_simulated(config.engine) ||
-              (config.slow.empty() && config.jitter == 0),
-          "--slow and --jitter stretch the time of --compute, which is not given; add for example "
-          "--compute 5ms.");
-  require(config.swa_every == 0 || config.swa_start > 0, "--swa-every needs --swa-start.");
-  require(config.clip_norm >= 0,
-          concat("--clip is ", config.clip_norm, "; it must not be negative."));
-  require(config.swa_start >= 0 && config.swa_every >= 0,
-          "--swa-start and --swa-every must not be negative.");
-  require(config.save_every == 0 || !config.save.empty(),
-          "--save-every needs --save, the folder to write to.");
-}
 
 // Everything a run needs, checked.
 struct PreparedRun {
@@ -305,11 +268,13 @@ int train_command(const CLI::App& command, TrainConfig config) {
   complete(result.summary, config, ending.status);
   if (is_simulated(config.engine)) result.summary.network = name_of(run.cluster.network_model);
   result.summary.cluster = run.cluster.name;
+  if (!config.wire.empty() && !result.summary.cluster.empty())
+    result.summary.cluster += concat(", wire ", config.wire);
+  if (run.timeline) run.timeline->close();  // First: the summary says that all is there.
   if (run.files) {
     run.files->write_summary(result.summary, HUDDLE_VERSION);
     run.files->close();
   }
-  if (run.timeline) run.timeline->close();
   if (config.json)
     fmt::print("{}\n", summary_json(result.summary, HUDDLE_VERSION));
   else if (!config.quiet)

@@ -308,7 +308,11 @@ Cluster cluster_of_options(const TrainConfig& config) {
   Cluster cluster;
   cluster.workers = config.workers;
   if (is_simulated(config.engine)) {
-    cluster.name = "plain LAN";
+    cluster.name = "plain LAN";  // Other options, another name: reports compare what is alike.
+    for (const std::string& option : {config.racks, config.compute, config.latency,
+                                      config.bandwidth, joined(config.slow, ", ")})
+      if (!option.empty()) cluster.name += ", " + option;
+    if (config.jitter > 0) cluster.name += concat(", jitter ", config.jitter);
     cluster.nic_bytes_per_second = 1.25e9;
     cluster.latency_in_rack = 1e-4;
     cluster.compute_per_step = 0.035;

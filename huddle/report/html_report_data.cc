@@ -40,8 +40,8 @@ double number_or(const Json& value, double otherwise) {
 }
 
 Json fitted(const Json& value, const Json& shape) {
-  if (shape == "text")
-    return value.is_number() ? Json(value.dump()) : value.is_string() ? value : "";
+  if (shape == "text" && (value.is_number() || value.is_boolean())) return value.dump();
+  if (shape == "text") return value.is_string() ? value : "";
   if (shape == "number" && value.is_number_integer()) return value;
   if (shape == "number") return value.is_number() ? Json(rounded(value.get<double>())) : Json();
   if (shape.is_array()) {

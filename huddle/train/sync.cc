@@ -38,6 +38,7 @@ struct Sync::State {
         optimizer(users_optimizer),
         present(Group::everyone(world.workers())),
         deadline(options.deadline),
+        steps(options.steps),
         flat(flatten(users_module)),
         replica(flat.parameters, flat.gradients, flat.statistics, flat.parameter_sizes,
                 UpdateRule(update_options(users_optimizer))),
@@ -130,6 +131,7 @@ struct Sync::State {
   torch::optim::Optimizer& optimizer;
   Group present;  // Who takes part in what is measured.
   const Deadline deadline;
+  const std::int64_t steps;  // Asked for; 0: not known.
   FlatModule flat;
   Replica replica;
   const double clip_norm;
@@ -197,8 +199,10 @@ Outcome Sync::step() {
 // those who are still there.
 void Sync::finish() {
   state_->strategy->finish();
-  if (state_->strategy->decides_the_end())
-    state_->present = roll_call(state_->endpoint, kMeasureLane, state_->deadline);
+  if (!state_->strategy->decides_the_end()) return;
+  state_->present = roll_call(state_->endpoint, kMeasureLane, state_->deadline);
+  // Their last steps may have told them of other moments, but the run is over for all.
+  if (state_->steps > 0) state_->progress = static_cast<double>(state_->steps);
 }
 
 Sync::Consensus::Consensus(Sync& sync)

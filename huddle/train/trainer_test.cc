@@ -237,11 +237,13 @@ TEST(Trainer, ResumesARunInWhichEachWorkerHadItsPace) {
     if (first.error) std::rethrow_exception(first.error);
     run.options.save.reset();
     run.options.steps = 60;
+    run.options.evaluate_every = 1;
     for (int worker = 0; worker < 3; ++worker)
       run.options.resume.push_back(CheckpointFolder(folder).load_worker(40, WorkerId{worker}));
     const TrainResult second = train(run);
     if (second.error) std::rethrow_exception(second.error);
     EXPECT_EQ(second.summary.steps_done, 60) << strategy;
+    EXPECT_EQ(second.summary.curve.size(), 20u) << strategy;
     EXPECT_NEAR(static_cast<double>(second.summary.steps_taken), 60, 3) << strategy;
   }
   fs::remove_all(folder);

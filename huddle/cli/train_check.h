@@ -1,0 +1,20 @@
+// What can be said against the options of `huddle train` before anything else is known: for the
+// command line, and for scenarios, which are made of the same options.
+
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "huddle/cli/train_config.h"
+
+namespace huddle {
+
+// Throws UsageError with `message` unless the condition holds.
+void require(bool condition, const std::string& message);
+
+// Throws UsageError for a number that no run could be made with. `command` knows which options were
+// given.
+void check_counts(const CLI::App& command, const TrainConfig& config);
+
+}  // namespace huddle
