@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "huddle/cli/config_file.h"
+#include "huddle/cli/config_table.h"
 #include "huddle/core/cluster_problems.h"
 #include "huddle/core/text.h"
 
@@ -309,6 +310,23 @@ Cluster read_cluster_file(const std::filesystem::path& path) { return ClusterRea
 Cluster read_cluster_table(const ConfigTable& table, const std::string& section,
                            std::vector<ConfigProblem>& problems) {
   return ClusterReader(table, section).read(problems);
+}
+
+void drop_replaced(ConfigTable& base, const ConfigTable& over) {
+  const auto replace = [](ConfigTable& from, const ConfigTable& by, const char* one,
+                          const char* other) {
+    for (const auto& [key, rival] : {std::pair(one, other), std::pair(other, one)})
+      if (find_entry(by, key))
+        std::erase_if(from, [&](const ConfigEntry& entry) { return entry.key == rival; });
+  };
+  replace(base, over, "workers", "racks");
+  for (ConfigEntry& entry : base) {
+    const ConfigEntry* upper = entry.key == "network" ? find_entry(over, "network") : nullptr;
+    auto* lower_table = std::get_if<ConfigTable>(&entry.value.value);
+    const auto* upper_table = upper ? std::get_if<ConfigTable>(&upper->value.value) : nullptr;
+    if (lower_table && upper_table)
+      replace(*lower_table, *upper_table, "uplink", "oversubscription");
+  }
 }
 
 }  // namespace huddle

@@ -49,6 +49,7 @@ struct Work {
   std::set<const PlannedRun*> done_before;
   std::map<const PlannedRun*, ChildEnd> ends;
   bool is_stopped = false;  // By the user.
+  int outdated = 0;         // Finished, but by another build.
 };
 
 void check_config(const CLI::App& command, const CompareConfig& config) {
@@ -81,6 +82,7 @@ Work work_of(const ComparisonPlan& plan, const ComparisonFolder& folder,
         work.done_before.insert(&run);
       else
         work.runs.push_back(&run);
+      if (folder.is_outdated(run)) ++work.outdated;
     }
   return work;
 }
@@ -143,8 +145,10 @@ std::string status_of(const ChildEnd& end, bool is_stopped) {
 RunOutcome outcome_of(const PlannedRun& run, const Work& work, const ComparisonFolder& folder) {
   const auto end = work.ends.find(&run);
   if (end == work.ends.end() && !work.done_before.contains(&run)) return {};
-  const bool has_failed =
-      end != work.ends.end() && (end->second.exit_status != 0 || end->second.signal != 0);
+  // Whoever is interrupted after its summary has done all there was to do.
+  const bool has_failed = end != work.ends.end() &&
+                          (end->second.exit_status != 0 || end->second.signal != 0) &&
+                          status_of(end->second, work.is_stopped) != "interrupted";
   const std::optional<RunOutcome> outcome = read_outcome(folder.run(run));
   if (outcome && !(outcome->is_complete() && has_failed)) return *outcome;
   return {.status = end == work.ends.end() ? "failed: its summary is gone"
@@ -224,8 +228,11 @@ Comparison gather(const Scenario& scenario, const ComparisonPlan& plan, const Wo
                         .outcome = std::move(outcome)});
   }
   all.table = compare_runs(all.runs, strategies_of(scenario), scenario.target);
+  const bool is_whole = std::none_of(all.runs.begin(), all.runs.end(), [](const ComparedRun& run) {
+    return run.outcome.status == "interrupted";
+  });
   for (const Expectation& expectation : scenario.expectations)
-    all.verdicts.push_back(judge(expectation, all.table));
+    if (is_whole) all.verdicts.push_back(judge(expectation, all.table));
   return all;
 }
 
@@ -283,6 +290,9 @@ int compare_command(const CLI::App& command, const CompareConfig& config) {
                          : std::filesystem::path(config.out),
       scenario, plan, program_identity());
   Work work = work_of(plan, folder, config);
+  if (!config.quiet && work.outdated > 0)
+    fmt::print(stderr, "huddle: {} finished runs were made by another build and are made again.\n",
+               work.outdated);
   const Seconds begun = steady_seconds();
   carry_out(work, folder, children, config);
   const Comparison all = gather(scenario, plan, work, folder);

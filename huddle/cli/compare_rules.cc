@@ -84,8 +84,10 @@ void check_run(const ScenarioCase& one, const WorkloadOptions& workload,
 }  // namespace
 
 ScenarioRules scenario_rules() {
-  return {
-      .workload_keys = workload_keys(), .check_workload = check_workload, .check_run = check_run};
+  return {.workload_keys = workload_keys(),
+          .check_workload = check_workload,
+          .check_spelling = [](const std::string& strategy) { follows_time(strategy); },
+          .check_run = check_run};
 }
 
 PlanRules plan_rules() {

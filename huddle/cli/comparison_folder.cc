@@ -76,10 +76,19 @@ std::string ComparisonFolder::note(const PlannedRun& run, Seconds seconds) const
 }
 
 bool ComparisonFolder::is_done(const PlannedRun& run) const {
+  return has_outcome_of(run, Build::this_one);
+}
+
+bool ComparisonFolder::is_outdated(const PlannedRun& run) const {
+  return !is_done(run) && has_outcome_of(run, Build::any);
+}
+
+bool ComparisonFolder::has_outcome_of(const PlannedRun& run, Build by) const {
   Json found = note_in(this->run(run));
   Json wanted = Json::parse(note(run, 0));
   if (!found.is_object()) return false;
   found["seconds"] = wanted["seconds"] = 0;
+  if (by == Build::any) found["program"] = wanted["program"];
   const auto outcome = found == wanted ? read_outcome(this->run(run)) : std::nullopt;
   return outcome && outcome->is_complete();
 }

@@ -33,6 +33,9 @@ class ComparisonFolder {
   // Whether the very same run has been made and has come to its end.
   bool is_done(const PlannedRun& run) const;
 
+  // Whether it has, but by another build of the program.
+  bool is_outdated(const PlannedRun& run) const;
+
   // Empties the run's folder, and notes by which command it is going to be filled.
   void begin(const PlannedRun& run) const;
 
@@ -46,6 +49,8 @@ class ComparisonFolder {
   void write(const std::string& name, const std::string& text) const;
 
  private:
+  enum class Build { this_one, any };
+  bool has_outcome_of(const PlannedRun& run, Build by) const;
   std::string note(const PlannedRun& run, Seconds seconds) const;
 
   const std::filesystem::path path_;

@@ -15,25 +15,6 @@
 namespace huddle {
 namespace {
 
-// What can be said in two ways, and must be said in one: whoever says it the one way over a cluster
-// that says it the other means to replace it.
-void drop_replaced(ConfigTable& base, const ConfigTable& over) {
-  const auto replace = [](ConfigTable& from, const ConfigTable& by, const char* one,
-                          const char* other) {
-    for (const auto& [key, rival] : {std::pair(one, other), std::pair(other, one)})
-      if (find_entry(by, key))
-        std::erase_if(from, [&](const ConfigEntry& entry) { return entry.key == rival; });
-  };
-  replace(base, over, "workers", "racks");
-  for (ConfigEntry& entry : base) {
-    const ConfigEntry* upper = entry.key == "network" ? find_entry(over, "network") : nullptr;
-    auto* lower_table = std::get_if<ConfigTable>(&entry.value.value);
-    const auto* upper_table = upper ? std::get_if<ConfigTable>(&upper->value.value) : nullptr;
-    if (lower_table && upper_table)
-      replace(*lower_table, *upper_table, "uplink", "oversubscription");
-  }
-}
-
 WorkloadOptions laid_over(WorkloadOptions base, const WorkloadOptions& over) {
   for (const auto& [key, value] : over) base[key] = value;
   return base;
@@ -60,7 +41,11 @@ class ScenarioReader {
       workload_ = read_workload(section);
       seeds_ = read_seeds(section).value_or(seeds_);
       ConfigTable table;
-      for (const auto& [key, value] : workload_) table.push_back({key, section.line_of(key), {}});
+      for (const auto& [key, value] : workload_) {
+        table.push_back({key, section.line_of(key), {}});
+        check_workload(section, {table.back()},
+                       {{key, value}});  // By itself, to name all mistakes.
+      }
       if (is_sound_) check_workload(section, table, workload_);
     });
     file_.one("cluster", [this](ConfigSection& section) { read_cluster(section); });
@@ -225,6 +210,11 @@ class ScenarioReader {
     if (!find_entry(description, "name")) one.cluster.name = one.name;
     for (const ConfigProblem& problem : problems)
       if (has_cluster_) file_.report(problem.line > 0 ? problem.line : line, problem.message);
+    if (problems.empty() && one.cluster.compute_per_step == 0 &&
+        one.cluster.nic_bytes_per_second == kUnlimited && has_cluster_)
+      file_.report(line, concat("in case '", one.name, "' nothing takes time; say how long a step ",
+                                "computes, [cluster.compute] step = \"50ms\", or how fast the ",
+                                "network is, [cluster.network] nic = \"10Gbps\"."));
     is_sound_ = is_sound_ && problems.empty();
     one.workload = laid_over(workload_, one.workload);
     if (one.seeds.empty()) one.seeds = seeds_;
@@ -250,11 +240,12 @@ class ScenarioReader {
       const Spec spec = parse_spec(run);
       for (const SweepPoint& point : points_of(sweep)) {
         add_strategy(one, spec, point, label);
+        rules_.check_spelling(scenario_.strategies.back().run);
         check_own_workload(section, scenario_.strategies.back().workload);
       }
     } catch (const UsageError& error) {
-      section.refuse_key("run", error.what());
-      is_sound_ = false;
+      file_.report(section.line_of("run"), error.what());
+      misspelt_.insert(strategy_lines_.back());
     }
   }
 
@@ -357,8 +348,9 @@ class ScenarioReader {
         file_.report(run_lines_[i], concat("a second strategy is called '", strategy.label,
                                            "'; give it another label."));
       for (const ScenarioCase& one : scenario_.cases) {
-        if (std::find(strategy.cases.begin(), strategy.cases.end(), one.name) ==
-            strategy.cases.end())
+        if (misspelt_.contains(run_lines_[i]) ||
+            std::find(strategy.cases.begin(), strategy.cases.end(), one.name) ==
+                strategy.cases.end())
           continue;
         try {
           rules_.check_run(one, workload_of(one, strategy), strategy.run);
@@ -381,6 +373,7 @@ class ScenarioReader {
   std::vector<int> case_lines_;
   std::vector<int> strategy_lines_;
   std::vector<int> run_lines_;  // Of each strategy, those that a sweep makes included.
+  std::set<int> misspelt_;      // Lines of strategies that are not known.
   bool is_sound_ = true;        // Whether it makes sense to look at single runs.
 };
 

@@ -58,6 +58,9 @@ struct ScenarioRules {
   // Throws UsageError unless these options make sense by themselves.
   std::function<void(const WorkloadOptions&)> check_workload;
 
+  // Throws UsageError unless there is such a strategy with such keys.
+  std::function<void(const std::string& strategy)> check_spelling;
+
   // Throws UsageError unless a run of this strategy in this case can begin. `workload` is what the
   // two give together.
   std::function<void(const ScenarioCase&, const WorkloadOptions& workload,

@@ -33,9 +33,13 @@ class ScenarioFile : public ::testing::Test {
               if (workload.contains("steps") && workload.at("steps") == "0")
                 throw UsageError("--steps is 0; it must be at least 1.");
             },
+        .check_spelling =
+            [](const std::string& strategy) {
+              if (strategy.starts_with("bps")) throw UsageError("unknown strategy 'bps'");
+            },
         .check_run =
             [](const ScenarioCase&, const WorkloadOptions&, const std::string& strategy) {
-              if (strategy.starts_with("bps")) throw UsageError("unknown strategy 'bps'");
+              if (strategy == "bsp:algorithm=pair") throw UsageError("a pair has two members");
             }};
     return read_scenario(folder_ / "test.toml", rules);
   }
@@ -251,9 +255,20 @@ TEST_F(ScenarioFile, AsksForWhatIsMissing) {
       "= \"bsp\".");
 }
 
+TEST_F(ScenarioFile, NamesMistakesOfAllKindsAtOnce) {
+  EXPECT_EQ(
+      problems("[workload]\nsteps = 0\nstepz = 3\n[cluster]\nworkers = 8\ncompute.step = \"1s\"\n"
+               "[[strategy]]\nrun = \"bps\"\n"),
+      "test.toml:2: --steps is 0; it must be at least 1.\n"
+      "test.toml:3: unknown key 'stepz' in [workload]; did you mean 'steps'?\n"
+      "test.toml:8: unknown strategy 'bps'");
+  EXPECT_NE(problems("[cluster]\nworkers = 8\n[[strategy]]\nrun = \"bsp\"\n").find("takes time"),
+            std::string::npos);
+}
+
 TEST_F(ScenarioFile, RefusesRunsThatCannotBegin) {
   EXPECT_EQ(problems(kSmall + "[[strategy]]\nrun = \"bps\"\n[[strategy]]\nrun = \"bsp\"\n"),
-            "test.toml:8: unknown strategy 'bps'\n"
+            "test.toml:9: unknown strategy 'bps'\n"
             "test.toml:10: a second strategy is called 'bsp'; give it another label.");
   EXPECT_NE(problems(kSmall + "[[strategy]]\nrun = \"bsp:x\"\n").find("test.toml:9:"),
             std::string::npos);
