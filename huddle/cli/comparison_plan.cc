@@ -158,7 +158,10 @@ class Planner {
     if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) return;
     keys_.push_back(key);
     run.id = concat(kTrained, "/", run.id);
-    run.arguments = arguments(run, all);
+    // Its times are of no use, and a model of its own size is cut into fewer messages.
+    WorkloadOptions without_wire = all;
+    without_wire.erase("wire");
+    run.arguments = arguments(run, without_wire);
     run.work = work(run, all);
     plan_.trainings.push_back(std::move(run));
   }

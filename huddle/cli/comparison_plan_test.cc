@@ -41,6 +41,7 @@ TEST(ComparisonPlan, TrainsOnceForASeedAndTimesEveryCase) {
   ASSERT_EQ(planned.runs.size(), 4u);
   EXPECT_EQ(planned.trainings[1].id, "trained/1-ms/bsp/2");
   EXPECT_TRUE(has(planned.trainings[1], "--data"));
+  EXPECT_FALSE(has(planned.trainings[1], "--wire"));
   EXPECT_FALSE(has(planned.trainings[1], "--timing-only"));
   EXPECT_EQ(planned.runs[3].id, "5-ms/bsp/2");
   EXPECT_EQ(planned.runs[3].trained_in, 1u);
