@@ -74,6 +74,11 @@ def tables(results):
             corner = f"to the target, times as fast as *{name}*"
             yield from matrix(results, corner, shown, speedup(name, "speedup_to_target"))
     yield from matrix(results, "consensus accuracy, %", labels, accuracy)
+    factors = {(run["case"], run["label"]): run["figures"].get("schedule.mixing_factor") for run in results["runs"]}
+    scheduled = [label for label in labels if any(factors.get((row["case"], label)) is not None for row in results["table"])]
+    if scheduled:
+        yield from matrix(results, "of a disagreement, left after a period", scheduled,
+                          lambda row: "-" if (value := factors.get((row["case"], row["label"]))) is None else f"{value:.3f}")
     for verdict in results["expectations"]:
         yield f"- {'holds' if verdict['holds'] else '**does not hold**'}: {verdict['text']}"
     seeds = max(row["seeds"] for row in results["table"])

@@ -1,6 +1,7 @@
 #include "huddle/strategy/scheduled.h"
 
 #include "huddle/core/error.h"
+#include "huddle/core/mixing.h"
 #include "huddle/core/text.h"
 #include "huddle/strategy/averages_in_flight.h"
 #include "huddle/strategy/shared_keys.h"
@@ -52,6 +53,12 @@ class ScheduledAveraging final : public Strategy {
       return Update::apply;
     }
     return overlaps_ ? Update::done : Update::apply;
+  }
+
+  std::map<std::string, double> figures() const override {
+    if (endpoint_.self() != WorkerId{0}) return {};
+    return {{"schedule.period", schedule_.period()},
+            {"schedule.mixing_factor", analyse_mixing(schedule_, 0).mixing_factor}};
   }
 
   Outcome parameters_updated(Step step) override {
