@@ -72,8 +72,6 @@ class Run:
                 line = {"worker": worker, "step": step, "end": (step + 1) * self.step_seconds,
                         "loss": self.loss(step) * self.random.lognormvariate(0, 0.15), "learning_rate": 0.1,
                         "time": self.split(), "bytes_sent": 102400000, "messages_sent": 1, "group": groups[worker]}
-                if step % 10 == 9 and worker == 0:
-                    line["drift"] = self.drift(step)
                 yield json.dumps(line, separators=(",", ":")) + "\n"
 
     def curve(self):

@@ -55,6 +55,18 @@ def baselines_of(results):
     return carriers
 
 
+def mixing(results, labels):
+    """What a schedule leaves of a disagreement, for the strategies that have one."""
+    factors = {(run["case"], run["label"]): run["figures"].get("schedule.mixing_factor") for run in results["runs"]}
+    scheduled = [label for label in labels if any(key[1] == label and factors[key] is not None for key in factors)]
+
+    def cell(row):
+        value = factors.get((row["case"], row["label"]))
+        return "-" if value is None else f"{value:.3f}"
+    if scheduled:
+        yield from matrix(results, "of a disagreement, left after a period", scheduled, cell)
+
+
 def tables(results):
     scenario = results["scenario"]
     yield f"**{scenario['title']}.** {scenario['text']}"
@@ -74,11 +86,7 @@ def tables(results):
             corner = f"to the target, times as fast as *{name}*"
             yield from matrix(results, corner, shown, speedup(name, "speedup_to_target"))
     yield from matrix(results, "consensus accuracy, %", labels, accuracy)
-    factors = {(run["case"], run["label"]): run["figures"].get("schedule.mixing_factor") for run in results["runs"]}
-    scheduled = [label for label in labels if any(factors.get((row["case"], label)) is not None for row in results["table"])]
-    if scheduled:
-        yield from matrix(results, "of a disagreement, left after a period", scheduled,
-                          lambda row: "-" if (value := factors.get((row["case"], row["label"]))) is None else f"{value:.3f}")
+    yield from mixing(results, labels)
     for verdict in results["expectations"]:
         yield f"- {'holds' if verdict['holds'] else '**does not hold**'}: {verdict['text']}"
     seeds = max(row["seeds"] for row in results["table"])

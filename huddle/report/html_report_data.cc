@@ -358,10 +358,7 @@ class ReportMaker {
     run["series"] = {
         {"loss_by_step", points_json(valued->loss_by_step)},
         {"loss_by_time",
-         points_json(is_own ? timed->loss_by_time : at_times_of(*timed, valued->loss_by_step))},
-        {"drift_by_step", points_json(valued->drift_by_step)},
-        {"drift_by_time",
-         points_json(is_own ? timed->drift_by_time : at_times_of(*timed, valued->drift_by_step))}};
+         points_json(is_own ? timed->loss_by_time : at_times_of(*timed, valued->loss_by_step))}};
     run["groups"] = groups_json(*timed);
     run["lines"] = timed->lines;
     run["steps"] = timed->steps;

@@ -28,7 +28,7 @@ struct StepLine {
   double step = -1;
   double end = std::numeric_limits<double>::quiet_NaN();
   double loss = std::numeric_limits<double>::quiet_NaN();
-  std::optional<double> drift;
+  std::optional<double> progress;  // Steps of the run, where each worker has its own pace.
   std::vector<int> group;
 };
 
@@ -40,7 +40,7 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
   const StepLine* read(const std::string& text) {
     line_.worker = line_.step = -1;
     line_.end = line_.loss = std::numeric_limits<double>::quiet_NaN();
-    line_.drift.reset();
+    line_.progress.reset();
     line_.group.clear();
     objects_ = 0;
     key_ = Key::other;
@@ -82,14 +82,14 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  enum class Key { other, worker, step, end, loss, drift, group };
+  enum class Key { other, worker, step, end, loss, progress, group };
 
   static Key key_of(const std::string& name) {
     if (name == "worker") return Key::worker;
     if (name == "step") return Key::step;
     if (name == "end") return Key::end;
     if (name == "loss") return Key::loss;
-    if (name == "drift") return Key::drift;
+    if (name == "progress") return Key::progress;
     return name == "group" ? Key::group : Key::other;
   }
 
@@ -102,7 +102,7 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
       case Key::step: line_.step = value; break;
       case Key::end: line_.end = value; break;
       case Key::loss: line_.loss = value; break;
-      case Key::drift: line_.drift = value; break;
+      case Key::progress: line_.progress = value; break;
       case Key::group:
         if (value >= 0 && value < 1e9) line_.group.push_back(static_cast<int>(value));
         break;
@@ -121,19 +121,15 @@ class SeriesMaker {
   explicit SeriesMaker(std::size_t most_points)
       : loss_by_step_(most_points, 1),
         loss_by_time_(most_points, kFirstSeconds),
-        drift_by_step_(most_points, 1),
-        drift_by_time_(most_points, kFirstSeconds),
         end_by_step_(most_points, 1) {}
 
   void add(const StepLine& line) {
     ++series_.lines;
-    const double done = line.step + 1;
+    const double done = line.progress.value_or(line.step + 1);
     series_.steps = std::max(series_.steps, static_cast<std::int64_t>(done));
     loss_by_step_.add(done, line.loss);
     loss_by_time_.add(line.end, line.loss);
     end_by_step_.add(done, line.end);
-    if (line.drift) drift_by_step_.add(done, *line.drift);
-    if (line.drift) drift_by_time_.add(line.end, *line.drift);
     const auto step = static_cast<std::int64_t>(line.step);
     if (!std::isfinite(line.loss))
       series_.diverged_step = std::min(step, series_.diverged_step.value_or(step));
@@ -145,8 +141,6 @@ class SeriesMaker {
     loss_by_time_.reduce_to(std::max<std::size_t>(2, 2 * static_cast<std::size_t>(series_.steps)));
     series_.loss_by_step = loss_by_step_.points();
     series_.loss_by_time = loss_by_time_.points();
-    series_.drift_by_step = drift_by_step_.points();
-    series_.drift_by_time = drift_by_time_.points();
     series_.end_by_step = end_by_step_.points();
     finish_groups();
     return std::move(series_);
@@ -177,7 +171,7 @@ class SeriesMaker {
     if (period) series_.groups.resize(*period);
   }
 
-  Thinner loss_by_step_, loss_by_time_, drift_by_step_, drift_by_time_, end_by_step_;
+  Thinner loss_by_step_, loss_by_time_, end_by_step_;
   std::vector<std::vector<std::vector<int>>> first_groups_;  // By step and worker.
   StepSeries series_;
 };

@@ -63,8 +63,6 @@ struct StepGroups {
 struct StepSeries {
   std::vector<ThinPoint> loss_by_step;  // Positions count steps done, from 1.
   std::vector<ThinPoint> loss_by_time;  // Positions are seconds.
-  std::vector<ThinPoint> drift_by_step;
-  std::vector<ThinPoint> drift_by_time;
   // The mean second at which the steps of each point of loss_by_step ended, at the same places.
   std::vector<ThinPoint> end_by_step;
   std::vector<StepGroups> groups;  // Of the first steps, or of one period where they repeat.

@@ -163,9 +163,7 @@ function learningSection() {
   const accuracies = curvesOf((run) => measuredPoints(run, "accuracy", run.accuracy.consensus));
   const drifts = curvesOf((run) => {
     const measured = measuredPoints(run, "drift", null);
-    const steps = seriesPoints(run, "drift");
-    return measured.points.length > 0 ? measured : steps && steps.points.length > 0 ? {...steps, spread: null}
-      : measuredPoints(run, "drift", run.drift);
+    return measured.points.length > 0 ? measured : measuredPoints(run, "drift", run.drift);
   });
   const isBanded = hasBands() ? "; the band reaches from the smallest to the largest of them" : "";
   return section("Learning", `Training loss is the mean of all workers' batches${isBanded}. `
