@@ -76,7 +76,8 @@ class ReportPage(unittest.TestCase):
         self.assertIn("over the best baseline", self.text("#details"))
         self.assert_sound(charts=1 + 3 + 5 + 1)
         self.assertEqual(self.browser.run("document.querySelectorAll('.picture svg').length"), 5)
-        for words in ("16 workers", "Published claim", "nothing overlaps", "28,800", "0.5.0", "halving-doubling"):
+        for words in ("16 workers", "Published claim", "✓ holds: sesgd over ring", "nothing overlaps",
+                      "28,800", "0.5.0", "halving-doubling"):
             self.assertIn(words, self.text().replace("\u00a0", " "))
         self.assertNotIn("undefined", self.text())
         self.assertNotIn("NaN", self.text())
