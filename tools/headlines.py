@@ -46,15 +46,6 @@ def accuracy(row):
     return "-" if spread is None else f"{100 * spread['mean']:.2f} ± {100 * spread['spread']:.2f}"
 
 
-def baselines_of(results):
-    """The strategies by the names of baselines that they carry."""
-    carriers = {}
-    for row in results["table"]:
-        for one in row["baselines"]:
-            carriers.setdefault(one["name"], set()).update({one["label"], one["target_label"]} - {None})
-    return carriers
-
-
 def mixing(results, labels):
     """What a schedule leaves of a disagreement, for the strategies that have one."""
     factors = {(run["case"], run["label"]): run["figures"].get("schedule.mixing_factor") for run in results["runs"]}
@@ -77,9 +68,9 @@ def tables(results):
     yield "Assumptions: " + "; ".join(scenario["assumptions"]) + "."
     yield ""
     labels = list(dict.fromkeys(row["label"] for row in results["table"]))
-    carriers = baselines_of(results)
-    contenders = [label for label in labels if not any(label in each for each in carriers.values())]
-    for number, name in enumerate(carriers):
+    yardsticks = {row["label"] for row in results["table"] if row["carries"]}
+    contenders = [label for label in labels if label not in yardsticks]
+    for number, name in enumerate(dict.fromkeys(one["name"] for row in results["table"] for one in row["baselines"])):
         shown = labels if number == 0 else contenders
         yield from matrix(results, f"a step, times as fast as *{name}*", shown, speedup(name, "speedup"))
         if scenario["target"] is not None:

@@ -22,6 +22,7 @@ namespace huddle {
 namespace {
 
 constexpr int kWatchMilliseconds = 100;
+constexpr int kEndMilliseconds = 1;  // Between the end of a stream and that of its process.
 constexpr Seconds kPatience = 30;
 constexpr std::size_t kErrorBytes = 16384;
 
@@ -43,7 +44,8 @@ constexpr std::size_t kErrorBytes = 16384;
   dup2(nothing, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
   if (chdir(directory) == 0) execv(arguments[0], arguments);
-  const char* reason = strerrorname_np(errno);
+  const char* const name = strerrorname_np(errno);
+  const char* const reason = name != nullptr ? name : "for an unknown reason";
   for (const char* part : {"cannot start ", static_cast<const char*>(arguments[0]), ": ", reason})
     if (write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
   _exit(127);
@@ -116,12 +118,14 @@ void Children::begin(std::size_t index, const ChildCommand& command) {
 }
 
 // Waits until a child has said something or ended, but not for long, and reads what it said. The
-// stream of one that has ended is closed, which marks it.
+// stream of one that ends is closed, which marks it.
 void Children::listen() {
   std::vector<pollfd> streams;
   for (const Child& child : running_)
     streams.push_back({.fd = child.errors, .events = POLLIN, .revents = 0});
-  if (poll(streams.data(), streams.size(), kWatchMilliseconds) <= 0) return;
+  const bool one_ends = std::ranges::any_of(running_, &Child::is_silent);
+  if (poll(streams.data(), streams.size(), one_ends ? kEndMilliseconds : kWatchMilliseconds) <= 0)
+    return;
   for (std::size_t i = 0; i < streams.size(); ++i) {
     if (streams[i].revents == 0) continue;
     Child& child = running_[i];
@@ -139,15 +143,14 @@ void Children::listen() {
 
 void Children::collect(const Ended& ended) {
   for (std::size_t i = 0; i < running_.size();) {
-    if (running_[i].errors >= 0) {
+    int status = 0;
+    // One that has closed its stream has nearly always ended, but may live on.
+    if (!running_[i].is_silent() || waitpid(running_[i].process, &status, WNOHANG) == 0) {
       ++i;
       continue;
     }
     const Child child = std::move(running_[i]);
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
-    int status = 0;
-    while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) {
-    }
     ended(child.command, {.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
                           .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
                           .errors = child.said,

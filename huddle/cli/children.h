@@ -64,9 +64,11 @@ class Children {
   struct Child {
     std::size_t command;
     pid_t process;
-    int errors;  // Reads its error stream; ends when the child does.
+    int errors;  // Reads its error stream; -1 once that has ended.
     std::string said;
     Seconds begun;
+
+    bool is_silent() const { return errors < 0; }
   };
 
   void begin(std::size_t index, const ChildCommand& command);

@@ -13,6 +13,7 @@
 #include "huddle/core/error.h"
 #include "huddle/core/text.h"
 #include "huddle/report/comparison_files.h"
+#include "huddle/report/replace_file.h"
 
 namespace huddle {
 namespace {
@@ -113,13 +114,8 @@ Seconds ComparisonFolder::seconds_of(const PlannedRun& run) const {
 
 void ComparisonFolder::write(const std::string& name, const std::string& text) const {
   const std::filesystem::path file = path_ / name;
-  const std::filesystem::path unfinished = path_ / (name + ".unfinished");
-  std::ofstream out(unfinished, std::ios::binary | std::ios::trunc);
-  out << text;
-  out.close();
-  std::error_code error;
-  if (out) std::filesystem::rename(unfinished, file, error);
-  if (!out || error) throw Error(concat("cannot write '", file.string(), "'."));
+  if (const std::error_code error = replace_file(file, {text}))
+    throw Error(concat("cannot write '", file.string(), "': ", error.message(), "."));
 }
 
 std::string program_identity() {

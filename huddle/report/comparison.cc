@@ -210,6 +210,7 @@ std::vector<ComparedRow> compare_runs(std::span<const ComparedRun> runs,
   for (const auto& [key, group] : groups) rows.push_back(row_of(group, target));
   for (ComparedRow& row : rows) {
     row.workload = strategy_of(row, strategies).workload;
+    row.carries = strategy_of(row, strategies).baselines;
     for (const std::string& name : yardsticks(strategies)) {
       const ComparedRow* by_step =
           fastest(rows, strategies, name, row.case_name, &ComparedRow::step_seconds);

@@ -91,7 +91,8 @@ struct ComparedRow {
   std::string status = "complete";  // Or that of the first run that did not end well.
   int seeds = 0;                    // That ended well.
   std::map<std::string, std::string> workload;
-  std::vector<Speedup> speedups;  // One for each yardstick, in the order of first mention.
+  std::vector<std::string> carries;  // The names under which it is a yardstick itself.
+  std::vector<Speedup> speedups;     // One for each yardstick, in the order of first mention.
   std::optional<Spread> step_seconds;
   std::optional<Spread> time_to_target;  // Nothing unless all of these runs reached it.
   int reached = 0;                       // How many did.

@@ -173,6 +173,7 @@ Json row_json(const ComparedRow& row) {
           {"status", row.status},
           {"seeds", row.seeds},
           {"workload", row.workload},
+          {"carries", row.carries},
           {"baselines", baselines},
           {"step_seconds", or_null(row.step_seconds)},
           {"time_to_target", or_null(row.time_to_target)},

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdint>
-#include <fstream>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +10,7 @@
 
 #include "huddle/core/error.h"
 #include "huddle/core/text.h"
+#include "huddle/report/replace_file.h"
 
 namespace huddle {
 
@@ -33,23 +31,6 @@ std::string_view page_text() {
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& why) {
   throw UsageError(concat("cannot write the report '", file.string(), "': ", why,
                           ". Name another file with --out."));
-}
-
-// Replaces `file` in one go, so that a full disk never leaves half a page under its name.
-void replace(const std::filesystem::path& file, std::initializer_list<std::string_view> parts) {
-  std::filesystem::path unfinished = file;
-  unfinished += ".unfinished";
-  std::ofstream out(unfinished, std::ios::binary);
-  for (const std::string_view part : parts) out << part;
-  out.close();
-  std::error_code error(errno, std::generic_category());
-  if (out) {
-    std::filesystem::rename(unfinished, file, error);
-    if (!error) return;
-  }
-  std::error_code ignored;
-  std::filesystem::remove(unfinished, ignored);
-  refuse(file, error.message());
 }
 
 }  // namespace
@@ -79,7 +60,9 @@ void write_report(const std::vector<std::filesystem::path>& folders,
   const std::string_view page = page_text();
   const std::size_t place = page.find(kPlaceOfData);
   check(place != std::string_view::npos, "the page has no place for data");
-  replace(file, {page.substr(0, place), data, page.substr(place + kPlaceOfData.size())});
+  const std::error_code error =
+      replace_file(file, {page.substr(0, place), data, page.substr(place + kPlaceOfData.size())});
+  if (error) refuse(file, error.message());
 }
 
 }  // namespace huddle

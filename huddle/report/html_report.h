@@ -18,7 +18,8 @@ namespace huddle {
 // False where Huddle was built without the chart library.
 bool can_write_report();
 
-// `json`, which is ASCII, with everything written as \uXXXX that could open or end an element.
+// `json`, which is ASCII, with every character that could open or end an element written by its
+// number.
 std::string escaped_for_script(std::string_view json);
 
 // The page about `folders` (see report_data), replacing `file` as a whole. Throws UsageError where

@@ -237,10 +237,12 @@ class ReportMaker {
       data_[list] = Json::array();
   }
 
-  void add_comparison(const Path& folder, bool is_only_folder) {
+  // `naming`: whether the names of cases must tell this comparison from others.
+  enum class Naming { plain, with_scenario };
+  void add_comparison(const Path& folder, Naming naming) {
     const Json results = read_results(folder);
     Json scenario = scenario_of(results);
-    const std::string prefix = is_only_folder ? "" : prefix_of(scenario["name"]);
+    const std::string prefix = naming == Naming::plain ? "" : prefix_of(scenario["name"]);
     const auto rename = [&prefix](Json& name) { name = prefix + name.get<std::string>(); };
     for (Json& item : shaped(results.value("cases", Json()), kCasesShape)) {
       rename(item["name"]);
@@ -381,7 +383,8 @@ std::string report_data(const std::vector<Path>& folders, const ReadingProgress&
     if (!std::filesystem::is_directory(folder))
       throw UsageError(concat("there is no folder '", folder.string(), "'."));
     if (std::filesystem::exists(folder / "results.json"))
-      maker.add_comparison(folder, folders.size() == 1);
+      maker.add_comparison(folder, folders.size() == 1 ? ReportMaker::Naming::plain
+                                                       : ReportMaker::Naming::with_scenario);
     else if (std::filesystem::exists(folder / "summary.json"))
       single_runs.push_back(folder);
     else

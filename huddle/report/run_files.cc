@@ -16,6 +16,7 @@
 #include "huddle/core/error.h"
 #include "huddle/core/text.h"
 #include "huddle/report/format.h"
+#include "huddle/report/replace_file.h"
 
 namespace huddle {
 namespace {
@@ -26,19 +27,6 @@ std::string reason(int error) { return std::generic_category().message(error); }
 
 int create(const std::filesystem::path& path) {
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-}
-
-// Writes all of `text`; false leaves the cause in errno.
-bool write_all(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno != EINTR) {
-      return false;
-    }
-  }
-  return true;
 }
 
 [[noreturn]] void refuse(const std::filesystem::path& directory, const std::string& why) {
@@ -54,10 +42,6 @@ std::filesystem::path summary_path(const std::filesystem::path& directory) {
   return directory / "summary.json";
 }
 
-std::filesystem::path unfinished_summary_path(const std::filesystem::path& directory) {
-  return directory / "summary.json.unfinished";
-}
-
 // Makes the folder and finds out at the start, by creating and removing a file, whether the summary
 // can be written at the end. Permissions alone would not tell: the disk may be full or mounted
 // read-only.
@@ -65,17 +49,11 @@ void prepare(const std::filesystem::path& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) refuse(directory, error.message());
-  const std::filesystem::path probe = unfinished_summary_path(directory);
-  const int file = create(probe);
-  if (file < 0) refuse(directory, reason(errno));
-  const bool written = write_all(file, "{}\n");
-  const int write_error = errno;
-  ::close(file);
-  if (!written) refuse(directory, reason(write_error));
-  for (const std::filesystem::path& path : {probe, summary_path(directory)}) {
-    std::filesystem::remove(path, error);
-    if (error) refuse(directory, concat(path.filename().string(), ": ", error.message()));
-  }
+  const std::filesystem::path summary = summary_path(directory);
+  std::filesystem::remove(summary, error);
+  if (!error) error = replace_file(summary, {"{}\n"});
+  if (!error) std::filesystem::remove(summary, error);
+  if (error) refuse(directory, concat("summary.json: ", error.message()));
 }
 
 std::string json_number(double number) {
@@ -233,16 +211,7 @@ void RunFiles::write_summary(const Summary& summary, const std::string& version)
   // A reason for failure may quote bytes that are not UTF-8; they are replaced rather than lose the
   // summary.
   const std::string text = summary_json(summary, version) + "\n";
-  const std::filesystem::path unfinished = unfinished_summary_path(directory_);
-  const int file = create(unfinished);
-  if (file < 0) fail(unfinished, errno);
-  // Synced before it gets its name, so that not even a failing machine leaves half a summary.
-  const bool written = write_all(file, text) && ::fsync(file) == 0;
-  const int write_error = errno;
-  ::close(file);
-  if (!written) fail(unfinished, write_error);
-  std::error_code error;
-  std::filesystem::rename(unfinished, summary_path(directory_), error);
+  const std::error_code error = replace_file(summary_path(directory_), {text});
   if (error) fail(summary_path(directory_), error.value());
 }
 

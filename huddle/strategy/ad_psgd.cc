@@ -12,15 +12,15 @@
 #include "huddle/core/error.h"
 #include "huddle/core/random.h"
 #include "huddle/strategy/averages_in_flight.h"
+#include "huddle/strategy/lanes.h"
 #include "huddle/strategy/step.h"
 #include "huddle/strategy/step_budget.h"
 
 namespace huddle {
 namespace {
 
-constexpr Lane kExchangeLane{59};
-constexpr Tag kRequestTag{Kind::control, Purpose::request, kExchangeLane, {}};
-constexpr Tag kModelTag{Kind::payload, Purpose::message, kExchangeLane, {}};
+constexpr Tag kRequestTag{Kind::control, Purpose::request, kPairLane, {}};
+constexpr Tag kModelTag{Kind::payload, Purpose::message, kPairLane, {}};
 
 bool is_active(WorkerId worker) { return worker.value % 2 == 0; }
 
@@ -51,7 +51,7 @@ class AdPsgd final : public Strategy {
     if (!is_active_ || others_.empty()) return;
     const WorkerId peer = draw_peer(step);
     group_ = Group({endpoint_.self(), peer});
-    in_flight_.start(kExchangeLane,
+    in_flight_.start(kPairLane,
                      [this, peer](Endpoint& beside) { return ask_for_average(beside, peer); });
   }
 
@@ -102,7 +102,7 @@ class AdPsgd final : public Strategy {
     sent_ = at::empty_like(shared_);
     received_ = at::empty_like(shared_);
     if (!is_active_)
-      service_ = endpoint_.spawn(kExchangeLane, [this](Endpoint& beside) { serve(beside); });
+      service_ = endpoint_.spawn(kPairLane, [this](Endpoint& beside) { serve(beside); });
   }
 
   Outcome outcome(Step step) {

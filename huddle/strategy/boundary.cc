@@ -9,13 +9,10 @@
 #include "huddle/core/error.h"
 #include "huddle/strategy/boundary_passes.h"
 #include "huddle/strategy/gradient_averaging.h"
+#include "huddle/strategy/lanes.h"
 
 namespace huddle {
 namespace {
-
-// Beside the gradients' lanes, so that a round's average and the gradients of the next steps pass
-// one another.
-constexpr Lane kRoundLane{kGradientLanes + 1};
 
 constexpr const char* kPreviousRate = "previous_learning_rate";
 

@@ -12,13 +12,13 @@
 
 #include "huddle/core/group_former.h"
 #include "huddle/strategy/assignment.h"
+#include "huddle/strategy/lanes.h"
 #include "huddle/transport/tag.h"
 
 namespace huddle {
 
 // The controller runs beside this worker, in this lane.
 inline constexpr WorkerId kControllersWorker{0};
-inline constexpr Lane kControllerLane{62};
 
 struct Request {
   enum class Kind {

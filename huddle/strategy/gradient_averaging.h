@@ -13,6 +13,7 @@
 
 #include "huddle/collective/average.h"
 #include "huddle/strategy/averages_in_flight.h"
+#include "huddle/strategy/lanes.h"
 #include "huddle/strategy/registry.h"
 
 namespace huddle {
@@ -25,9 +26,6 @@ struct GradientOptions {
   std::int64_t lanes = 1;    // At most kGradientLanes.
   Overlap overlap = Overlap::backward;
 };
-
-// Programs beside the worker use the lanes 1..kGradientLanes.
-inline constexpr int kGradientLanes = 60;
 
 // The key `buckets` of whoever lets gradients travel.
 KeyInfo buckets_key();

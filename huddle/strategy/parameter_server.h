@@ -20,6 +20,7 @@
 #include <optional>
 #include <vector>
 
+#include "huddle/strategy/lanes.h"
 #include "huddle/strategy/replica.h"
 #include "huddle/transport/endpoint.h"
 
@@ -44,7 +45,6 @@ struct ServerState {
 // What passes between worker and server, in a lane of its own. A worker sends a Push and its
 // gradients, bucket by bucket, and gets a ServerAnswer and the parameters; after its last step
 // it sends a Push that says so, and gets the final parameters once everybody has done that.
-inline constexpr Lane kServerLane{60};
 inline constexpr WorkerId kServerWorker{0};
 inline constexpr Tag kPushTag{Kind::control, Purpose::message, kServerLane, {0}};
 inline constexpr Tag kAnswerTag{Kind::control, Purpose::message, kServerLane, {1}};

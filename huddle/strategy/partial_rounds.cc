@@ -12,13 +12,13 @@
 #include <utility>
 
 #include "huddle/strategy/averages_in_flight.h"
+#include "huddle/strategy/lanes.h"
 
 namespace huddle {
 namespace {
 
-constexpr Lane kRoundLane{57};
-constexpr Tag kStartTag{Kind::control, Purpose::request, kRoundLane, {}};
-constexpr Tag kFinishedTag{Kind::control, Purpose::message, kRoundLane, {}};
+constexpr Tag kStartTag{Kind::control, Purpose::request, kPartialRoundLane, {}};
+constexpr Tag kFinishedTag{Kind::control, Purpose::message, kPartialRoundLane, {}};
 
 at::Tensor number(std::int64_t value) {
   return at::full({1}, static_cast<double>(value), at::kDouble);
@@ -30,7 +30,7 @@ void PartialRounds::start(const at::Tensor& like) {
   leaving_.assign(static_cast<std::size_t>(endpoint_.workers()), false);
   contribution_ = at::empty_like(like);
   shared_.sum = at::zeros_like(like);
-  program_ = endpoint_.spawn(kRoundLane, [this](Endpoint& beside) { serve(beside); });
+  program_ = endpoint_.spawn(kPartialRoundLane, [this](Endpoint& beside) { serve(beside); });
 }
 
 void PartialRounds::contribute(const at::Tensor& gradients) {
@@ -92,7 +92,7 @@ bool PartialRounds::may_begin() const {
 }
 
 void PartialRounds::serve(Endpoint& endpoint) {
-  Averager averager(how_.averaging, kRoundLane);
+  Averager averager(how_.averaging, kPartialRoundLane);
   bool is_last = false;
   for (std::int64_t round = 0; !is_last; ++round) {
     await_start(endpoint, round);

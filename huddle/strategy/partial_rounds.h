@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "huddle/collective/average.h"
-#include "huddle/core/random.h"
 #include "huddle/core/meter.h"
+#include "huddle/core/random.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

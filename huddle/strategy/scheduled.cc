@@ -4,12 +4,11 @@
 #include "huddle/core/mixing.h"
 #include "huddle/core/text.h"
 #include "huddle/strategy/averages_in_flight.h"
+#include "huddle/strategy/lanes.h"
 #include "huddle/strategy/shared_keys.h"
 
 namespace huddle {
 namespace {
-
-constexpr Lane kOverlapLane{1};
 
 class ScheduledAveraging final : public Strategy {
  public:
@@ -26,7 +25,7 @@ class ScheduledAveraging final : public Strategy {
         averages_gradients_(options.text("payload") == "gradient"),
         overlaps_(options.text("overlap") == "backward"),
         averager_(averaging(options, context)),
-        overlapped_(averaging(options, context), kOverlapLane),
+        overlapped_(averaging(options, context), kScheduleLane),
         in_flight_(context.endpoint, context.meter, context.averaging.deadline) {
     replica_.cut(static_cast<int>(options.integer("buckets")));
   }
@@ -39,7 +38,7 @@ class ScheduledAveraging final : public Strategy {
   void gradients_ready(Step step, const Bucket& bucket) override {
     if (!overlaps_ || is_warmup(step)) return;
     replica_.update(bucket.range);
-    in_flight_.start(kOverlapLane, [this, step, bucket](Endpoint& lane) {
+    in_flight_.start(kScheduleLane, [this, step, bucket](Endpoint& lane) {
       return exchange_bucket(lane, overlapped_, step, bucket);
     });
   }

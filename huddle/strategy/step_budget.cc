@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "huddle/core/error.h"
+#include "huddle/strategy/lanes.h"
 
 namespace huddle {
 namespace {
 
-constexpr Lane kBudgetLane{58};
 constexpr WorkerId kHost{0};
 constexpr Tag kRequestTag{Kind::control, Purpose::request, kBudgetLane, {}};
 constexpr Tag kGrantTag{Kind::control, Purpose::message, kBudgetLane, {}};

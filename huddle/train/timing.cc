@@ -7,7 +7,7 @@
 #include "huddle/collective/average.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/strategy/step.h"
-#include "huddle/train/worker_log.h"
+#include "huddle/train/logged_run.h"
 
 namespace huddle {
 namespace {
@@ -69,23 +69,9 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
 TrainResult time_strategy(Launcher& launcher, double model_bytes, const TrainOptions& options,
                           const StepObserver& observer) {
   const auto elements = static_cast<std::int64_t>(std::llround(model_bytes / sizeof(float)));
-  std::vector<WorkerLog> logs(static_cast<std::size_t>(options.workers));
-  std::vector<Loss> losses;
-  std::exception_ptr error;
-  try {
-    losses = launcher.run([&](Endpoint& endpoint) {
-      live_through(endpoint, elements, options, observer,
-                   logs[static_cast<std::size_t>(endpoint.self().value)]);
-    });
-  } catch (...) {
-    error = std::current_exception();  // Told with the result.
-  }
-  TrainResult result{summarise(logs), error};
-  for (const Loss& loss : losses) result.summary.lost.push_back(loss.reason);
-  result.summary.strategy = options.strategy;
-  result.summary.steps = options.steps;
-  result.summary.links = launcher.link_uses();
-  return result;
+  return run_logged(launcher, options, [&](Endpoint& endpoint, WorkerLog& log) {
+    live_through(endpoint, elements, options, observer, log);
+  });
 }
 
 }  // namespace huddle

@@ -8,11 +8,11 @@
 #include "huddle/core/text.h"
 #include "huddle/train/flat_module.h"
 #include "huddle/train/learning_rate.h"
+#include "huddle/train/logged_run.h"
 #include "huddle/train/optimizer.h"
 #include "huddle/train/snapshots.h"
 #include "huddle/train/swa.h"
 #include "huddle/train/worker.h"
-#include "huddle/train/worker_log.h"
 
 namespace huddle {
 namespace {
@@ -126,7 +126,7 @@ class WorkerLoop {
                                           .end = *last_end_,
                                           .loss = loss,
                                           .learning_rate = learning_rate(*optimizer_),
-                                          .traffic = traffic,
+                                          .traffic = std::move(traffic),
                                           .group = outcome.group,
                                           .progress = outcome.progress}));
     snapshots_->offer(outcome.progress, log_.seconds, sync_.replica());
@@ -238,28 +238,16 @@ class WorkerLoop {
 
 TrainResult train(Launcher& launcher, const Problem& problem, const TrainOptions& options,
                   const StepObserver& observer) {
-  std::vector<WorkerLog> logs(static_cast<std::size_t>(options.workers));
-  std::exception_ptr error;
-  std::vector<Loss> losses;
-  try {
-    losses = run(launcher, [&](Worker& worker) {
-      WorkerLoop(worker, problem, options, observer, logs[static_cast<std::size_t>(worker.id())])
-          .run();
-    });
-  } catch (...) {
-    error = std::current_exception();  // Told with the result.
-  }
-  TrainResult result{summarise(logs), error};
+  TrainResult result = run_logged(launcher, options, [&](Endpoint& endpoint, WorkerLog& log) {
+    Worker worker(endpoint);
+    WorkerLoop(worker, problem, options, observer, log).run();
+  });
   Summary& summary = result.summary;
-  summary.strategy = options.strategy;
   summary.batch = options.batch;
-  summary.steps = options.steps;
-  summary.links = launcher.link_uses();
   if (summary.seconds > 0)
     summary.samples_per_second =
         static_cast<double>(summary.steps_taken * options.batch * options.accumulate) /
         summary.seconds;
-  for (const Loss& loss : losses) result.summary.lost.push_back(loss.reason);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace huddle {
 namespace {
@@ -16,6 +17,16 @@ double mean_of(const std::deque<double>& values) {
                               static_cast<double>(values.size());
 }
 
+// A point is as old as the last of the models that it is the mean of.
+std::vector<CurvePoint> curve_of(const std::vector<WorkerLog>& logs) {
+  std::vector<CurvePoint> curve = logs.front().curve;
+  for (std::size_t i = 0; i < curve.size(); ++i)
+    for (const WorkerLog& log : logs)
+      if (i < log.snapshot_times.size())
+        curve[i].time = std::max(curve[i].time, log.snapshot_times[i]);
+  return curve;
+}
+
 }  // namespace
 
 std::vector<Blocked> WorkerLog::on_the_wire(std::vector<Blocked> blocked) const {
@@ -25,16 +36,16 @@ std::vector<Blocked> WorkerLog::on_the_wire(std::vector<Blocked> blocked) const 
   return blocked;
 }
 
-std::vector<Blocked> WorkerLog::add_traffic(const Meter::Total& traffic) {
+std::vector<Blocked> WorkerLog::add_traffic(Meter::Total traffic) {
   bytes_sent += static_cast<double>(traffic.bytes_sent) * payload_scale;
   time.wait += traffic.time.wait;
   time.exchange += traffic.time.exchange;
   time.hidden += traffic.time.hidden;
   seconds += traffic.time.wait + traffic.time.exchange;
-  return on_the_wire(traffic.blocked);
+  return on_the_wire(std::move(traffic.blocked));
 }
 
-StepRecord WorkerLog::add(WorkerId worker, const StepTaken& taken) {
+StepRecord WorkerLog::add(WorkerId worker, StepTaken taken) {
   const Seconds passed = taken.end - taken.begin;
   const double bytes = static_cast<double>(taken.traffic.bytes_sent) * payload_scale;
   seconds += passed;
@@ -50,7 +61,7 @@ StepRecord WorkerLog::add(WorkerId worker, const StepTaken& taken) {
                   .group = taken.group,
                   .began = taken.begin,
                   .ended = taken.end,
-                  .blocked = on_the_wire(taken.traffic.blocked)};
+                  .blocked = on_the_wire(std::move(taken.traffic.blocked))};
   line.time.compute = std::max(0.0, passed - line.time.wait - line.time.exchange);
   steps_done = taken.step.value + 1;
   bytes_sent += bytes;
@@ -62,20 +73,6 @@ StepRecord WorkerLog::add(WorkerId worker, const StepTaken& taken) {
   if (last_losses.size() > kLastSteps) last_losses.pop_front();
   return line;
 }
-
-namespace {
-
-// A point is as old as the last of the models that it is the mean of.
-std::vector<CurvePoint> curve_of(const std::vector<WorkerLog>& logs) {
-  std::vector<CurvePoint> curve = logs.front().curve;
-  for (std::size_t i = 0; i < curve.size(); ++i)
-    for (const WorkerLog& log : logs)
-      if (i < log.snapshot_times.size())
-        curve[i].time = std::max(curve[i].time, log.snapshot_times[i]);
-  return curve;
-}
-
-}  // namespace
 
 Summary summarise(const std::vector<WorkerLog>& logs) {
   Summary summary;

@@ -46,10 +46,10 @@ struct WorkerLog {
   std::vector<std::string> warnings;
 
   // Counts what was exchanged after the last step, and returns what the worker waited for.
-  std::vector<Blocked> add_traffic(const Meter::Total& traffic);
+  std::vector<Blocked> add_traffic(Meter::Total traffic);
 
   // Counts the step and returns its record.
-  StepRecord add(WorkerId worker, const StepTaken& taken);
+  StepRecord add(WorkerId worker, StepTaken taken);
 
  private:
   std::vector<Blocked> on_the_wire(std::vector<Blocked> blocked) const;

@@ -6,6 +6,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const labels = unique([...data.table, ...data.runs].map((item) => item.label));
 const baselines = baselineNames(data);
+const darkPreferred = matchMedia("(prefers-color-scheme: dark)");
 const state = {
   caseName: data.cases.length > 0 ? data.cases[0].name : "",
   axis: "time",
@@ -152,8 +153,8 @@ function renderAbout() {
 
 function render() {
   const focused = document.activeElement ? document.activeElement.id : "";
-  if (state.theme === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = state.theme;
+  const preferred = darkPreferred.matches ? "dark" : "light";
+  document.documentElement.dataset.theme = state.theme === "auto" ? preferred : state.theme;
   clearCharts();
   pendingPlots.length = 0;
   setChartDefaults();
@@ -168,5 +169,5 @@ function render() {
 renderTop();
 renderAbout();
 render();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
+darkPreferred.addEventListener("change", render);
 document.documentElement.dataset.ready = "true";
