@@ -172,6 +172,8 @@ class ScenarioReader {
     section.inner("workload", [&](ConfigSection& inner) { one.workload = read_workload(inner); });
     const Sweep sweep = read_sweep(section, {"cluster.", "workload."});
     check_swept_keys(section, sweep);
+    check_places(section, "name", name, sweep);
+    check_places(section, "text", one.text, sweep);
     is_sound_ = is_sound_ && section.is_sound();
     for (const SweepPoint& point : points_of(sweep)) {
       ScenarioCase variant = one;
@@ -200,7 +202,8 @@ class ScenarioReader {
   void check_workload_key(ConfigSection& section, const std::string& key) {
     const std::vector<std::string>& known = rules_.workload_keys;
     if (std::find(known.begin(), known.end(), key) != known.end()) return;
-    section.refuse_key("sweep", unknown_value("names an option of training, which", key, known));
+    section.refuse_key("sweep",
+                       concat("names an ", unknown_value("option of training", key, known)));
     is_sound_ = false;
   }
 
@@ -234,6 +237,7 @@ class ScenarioReader {
     section.inner("workload", [&](ConfigSection& inner) { one.workload = read_workload(inner); });
     const Sweep sweep = read_sweep(section, {""});
     check_swept_keys(section, sweep);
+    check_places(section, "label", label.value_or(""), sweep);
     is_sound_ = is_sound_ && section.is_sound();
     if (!section.is_sound()) return;
     try {

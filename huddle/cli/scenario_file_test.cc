@@ -301,6 +301,17 @@ sweep.workload.lrr = [1]
     EXPECT_NE(told.find(part), std::string::npos) << part << "\n" << told;
 }
 
+TEST_F(ScenarioFile, RefusesPlacesThatNoSweptKeyFills) {
+  const std::string told = problems(R"(
+[[case]]
+name = "at {latncy}"
+sweep.cluster.network.latency = ["1ms", "5ms"]
+)" + kSmall + "label = \"every {steps}\"\nsweep.tau = [1, 2]\n");
+  for (const char* part : {"test.toml:3:", "'latncy'", "did you mean 'latency'", "'steps'", "tau"})
+    EXPECT_NE(told.find(part), std::string::npos) << part << "\n" << told;
+  EXPECT_EQ(read(kSmall + "label = \"{any}\"\n").strategies[0].label, "{any}");
+}
+
 TEST_F(ScenarioFile, AWrongClusterFileIsToldWithItsOwnLines) {
   write("lan.toml", "workers = 16\nnetwrk = 3\n");
   const std::string told =

@@ -27,6 +27,9 @@ void collect(ConfigSection& section, const ConfigTable& table, const std::string
   }
 }
 
+// "latency" of cluster.network.latency.
+std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
 }  // namespace
 
 Sweep read_sweep(ConfigSection& section, std::initializer_list<const char*> prefixes) {
@@ -40,6 +43,21 @@ Sweep read_sweep(ConfigSection& section, std::initializer_list<const char*> pref
                          concat("has the key '", key.path, "'; it must begin with ",
                                 joined(known, " or "), ", for example cluster.network.latency."));
   return section.is_sound() ? sweep : Sweep{};
+}
+
+void check_places(ConfigSection& section, const char* key, const std::string& text,
+                  const Sweep& sweep) {
+  std::vector<std::string> known;
+  for (const SweptKey& swept : sweep) known.push_back(last_word(swept.path));
+  for (std::size_t open = text.find('{'); open != std::string::npos && !known.empty();
+       open = text.find('{', open + 1)) {
+    const std::size_t close = text.find('}', open);
+    if (close == std::string::npos) return;
+    const std::string place = text.substr(open + 1, close - open - 1);
+    if (std::find(known.begin(), known.end(), place) == known.end())
+      section.refuse_key(key,
+                         concat("has braces around an ", unknown_value("swept key", place, known)));
+  }
 }
 
 std::vector<SweepPoint> points_of(const Sweep& sweep) {
@@ -58,7 +76,7 @@ std::vector<SweepPoint> points_of(const Sweep& sweep) {
 
 std::string with_values(std::string text, const SweepPoint& point, Unnamed unnamed) {
   for (const auto& [path, value] : point) {
-    const std::string key = path.substr(path.rfind('.') + 1);
+    const std::string key = last_word(path);
     const std::string place = concat("{", key, "}");
     const std::string word = as_word(value).value_or("");
     if (const std::size_t at = text.find(place); at != std::string::npos)

@@ -25,6 +25,11 @@ using SweepPoint = std::vector<std::pair<std::string, ConfigValue>>;
 // The table `sweep` of a section, whose paths must begin with one of `prefixes`.
 Sweep read_sweep(ConfigSection& section, std::initializer_list<const char*> prefixes);
 
+// Refuses `text`, the value of `key`, where it has a place in braces that no swept key fills. What
+// stands in braces where nothing is swept is text like any other.
+void check_places(ConfigSection& section, const char* key, const std::string& text,
+                  const Sweep& sweep);
+
 // All combinations, the last key changing fastest; one that is empty where nothing is swept.
 std::vector<SweepPoint> points_of(const Sweep& sweep);
 
