@@ -123,6 +123,18 @@ class ReportPage(unittest.TestCase):
         self.assertIsNone(self.browser.run("window.hacked ?? null"))
         self.assertEqual(self.browser.run("document.querySelectorAll('img').length"), 0)
 
+    def test_who_is_exactly_as_fast_is_named(self):
+        folder = self.folder / "tied"
+        shutil.copytree(self.folder / "comparison", folder)
+        results = json.loads((folder / "results.json").read_text())
+        rows = {(row["case"], row["label"]): row for row in results["table"]}
+        rows["1 ms", "ds_sync"]["time_to_target"] = rows["1 ms", "sesgd"]["time_to_target"]
+        (folder / "results.json").write_text(json.dumps(results))
+        self.browser.open(self.report(self.folder / "comparison"))
+        self.assertNotIn("Exactly as fast", self.text("#details"))
+        self.browser.open(self.report(folder))
+        self.assertIn("Exactly as fast: sesgd (1 ms).", self.text("#details"))
+
     def test_the_policy_stops_a_script_that_got_into_the_markup(self):
         page = self.report(self.folder / "comparison", name="attacked.html")
         attack = "<script>window.hacked=1</script><img src=x onerror='window.hacked=2'>"

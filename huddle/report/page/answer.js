@@ -48,9 +48,12 @@ function targetOf(data, caseName) {
   return null;
 }
 
-// The row of the fastest strategy; null where nobody has a time.
+// The time that decides.
+const timeOf = (data, row) => meanOf(row[kMeasures[decidingMeasure(data)].time]);
+
+// The row of the fastest strategy, the first of those that are equally fast; null where nobody has a time.
 function winnerOf(data, caseName) {
-  const time = (row) => meanOf(row[kMeasures[decidingMeasure(data)].time]);
+  const time = (row) => timeOf(data, row);
   const isComplete = (row) => data.runs.some((run) =>
     run.case === row.case && run.label === row.label && run.status === "complete");
   const rows = rowsOf(data, caseName).filter((row) => time(row) !== null && isComplete(row));
@@ -125,14 +128,25 @@ function accuracyPhrase(data, winners) {
     + `${formatPercent(worst.own)} against ${formatPercent(worst.other)}.`;
 }
 
+// "Exactly as fast: sesgd (1 ms).", with the case where there are several.
+function tiePhrase(data, winners) {
+  const where = (row) => (data.cases.length > 1 ? ` (${row.case})` : "");
+  const tied = winners.flatMap((winner) => rowsOf(data, winner.case)
+    .filter((row) => row !== winner && timeOf(data, row) === timeOf(data, winner))
+    .map((row) => row.label + where(row)));
+  return tied.length > 0 ? `Exactly as fast: ${listed(tied)}.` : "";
+}
+
 function details(data) {
   const winners = data.cases.map((item) => winnerOf(data, item.name)).filter((row) => row !== null);
-  if (data.runs.length < 2 || !isComparable(data) || unique(winners.map((row) => row.label)).length !== 1) return "";
+  if (data.runs.length < 2 || !isComparable(data)) return "";
+  const ties = tiePhrase(data, winners);
+  if (unique(winners.map((row) => row.label)).length !== 1) return ties;
   const measure = decidingMeasure(data);
   const others = baselineNames(data).slice(1).map((name) => gainPhrase(winners, name, measure)).filter(Boolean);
   const gains = others.length > 0 ? `It is ${listed(others)}.` : "";
   const step = measure === "target" ? gainPhrase(winners, baselineNames(data)[0], "step") : "";
-  return [gains, step ? `Per step it is ${step}.` : "", accuracyPhrase(data, winners)].filter(Boolean).join(" ");
+  return [ties, gains, step ? `Per step it is ${step}.` : "", accuracyPhrase(data, winners)].filter(Boolean).join(" ");
 }
 
 // What is wrong with runs, a line each.
