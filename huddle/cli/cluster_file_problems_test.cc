@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "huddle/cli/cluster_file.h"
-#include "huddle/cli/scratch_file.h"
 #include "huddle/core/error.h"
+#include "tests/scratch_folder.h"
 
 namespace huddle {
 namespace {
@@ -19,17 +19,18 @@ using Lines = std::vector<std::string>;
 
 // What the file is refused with, line by line, its path replaced by "F".
 Lines problems(const std::string& text) {
-  const ScratchFile file(text);
+  const ScratchFolder scratch;
+  const std::filesystem::path file = scratch.write("cluster.toml", text);
   std::string message;
   try {
-    read_cluster_file(file.path());
+    read_cluster_file(file);
   } catch (const UsageError& error) {
     message = error.what();
   }
   Lines lines;
   std::istringstream stream(message);
   for (std::string line; std::getline(stream, line);) {
-    const std::string path = file.path().string();
+    const std::string path = file.string();
     EXPECT_EQ(line.find(path), 0u) << line;
     lines.push_back("F" + line.substr(std::min(path.size(), line.size())));
   }

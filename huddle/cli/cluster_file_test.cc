@@ -7,12 +7,14 @@
 #include <iterator>
 #include <string>
 
-#include "huddle/cli/scratch_file.h"
+#include "tests/scratch_folder.h"
 
 namespace huddle {
 namespace {
 
-Cluster read(const std::string& text) { return read_cluster_file(ScratchFile(text).path()); }
+Cluster read(const std::string& text) {
+  return read_cluster_file(ScratchFolder().write("cluster.toml", text));
+}
 
 TEST(ClusterFile, ReadsOneRack) {
   const Cluster cluster = read("name = 'mine'\nworkers = 8\n");
@@ -24,7 +26,7 @@ TEST(ClusterFile, ReadsOneRack) {
 }
 
 TEST(ClusterFile, IsNamedAfterItselfWithoutAName) {
-  EXPECT_EQ(read("workers = 1").name, "huddle_IsNamedAfterItselfWithoutAName");
+  EXPECT_EQ(read("workers = 1").name, "cluster");
 }
 
 TEST(ClusterFile, ReadsRacksAndTheNetwork) {

@@ -1,28 +1,18 @@
 #include "huddle/cli/scenario_file.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "huddle/core/error.h"
+#include "tests/scratch_folder.h"
 
 namespace huddle {
 namespace {
 
 class ScenarioFile : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ =
-        std::filesystem::temp_directory_path() / ("huddle-scenario-" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
-  }
+  void write(const std::string& name, const std::string& text) const { scratch_.write(name, text); }
 
   Scenario read(const std::string& text) {
     write("test.toml", text);
@@ -58,7 +48,8 @@ class ScenarioFile : public ::testing::Test {
     return "";
   }
 
-  std::filesystem::path folder_;
+  const ScratchFolder scratch_;
+  const std::filesystem::path& folder_ = scratch_.path();
 };
 
 const std::string kSmall = R"(

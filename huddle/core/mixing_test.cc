@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
+#include <ctime>
 
 namespace huddle {
 namespace {
@@ -170,14 +170,13 @@ TEST(Mixing, OfRandomGroupsContractsAsPredicted) {
 }
 
 TEST(Mixing, OfAThousandWorkersTakesNoTime) {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // Of the processor: the machine may be busy.
   EXPECT_EQ(analyse_mixing(make_schedule({}, 1024), 0.9).exact_window, 2);
   EXPECT_EQ(analyse_mixing(make_schedule({.kind = Kind::exchange}, 1024), 0.9).exact_window, 10);
   EXPECT_NEAR(analyse_mixing(make_schedule({}, 1021), 0.9).mixing_factor, std::sqrt(2 / 1023.0),
               1e-9);
   EXPECT_NEAR(analyse_mixing(rotating(32, 32), 0.9).mixing_factor, std::pow(30 / 31.0, 31), 1e-9);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  EXPECT_LT(took.count(), 8);
+  EXPECT_LT(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC, 8);
 }
 
 }  // namespace

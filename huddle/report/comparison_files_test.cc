@@ -1,12 +1,11 @@
 #include "huddle/report/comparison_files.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "huddle/report/comparison_table.h"
+#include "tests/scratch_folder.h"
 
 namespace huddle {
 namespace {
@@ -15,18 +14,10 @@ using Json = nlohmann::ordered_json;
 
 class ComparisonFiles : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("huddle-comparison-" + std::to_string(::getpid()));
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void write(const std::string& name, const std::string& text) const { scratch_.write(name, text); }
 
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
-  }
-
-  std::filesystem::path folder_;
+  const ScratchFolder scratch_;
+  const std::filesystem::path& folder_ = scratch_.path();
 };
 
 ComparedRun some_run() {

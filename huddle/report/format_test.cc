@@ -1,13 +1,12 @@
 #include "huddle/report/format.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
-#include <string>
+
+#include "tests/scratch_folder.h"
 
 namespace huddle {
 namespace {
@@ -101,12 +100,10 @@ TEST(FormatFigure, ShowsFourSignificantDigits) {
 
 class MachineDescription : public testing::Test {
  protected:
-  MachineDescription() { std::filesystem::create_directories(proc_); }
-  ~MachineDescription() override { std::filesystem::remove_all(proc_); }
-  void write(const char* name, const char* content) { std::ofstream(proc_ / name) << content; }
+  void write(const char* name, const char* content) { scratch_.write(name, content); }
 
-  const std::filesystem::path proc_ =
-      std::filesystem::path(testing::TempDir()) / ("proc_" + std::to_string(::getpid()));
+  const ScratchFolder scratch_;
+  const std::filesystem::path& proc_ = scratch_.path();
 };
 
 TEST_F(MachineDescription, NamesProcessorCoresAndMemory) {

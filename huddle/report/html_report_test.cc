@@ -1,7 +1,6 @@
 #include "huddle/report/html_report.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "huddle/core/text.h"
 #include "huddle/report/html_report_data.h"
 #include "huddle/report/html_report_series.h"
+#include "tests/scratch_folder.h"
 
 namespace huddle {
 namespace {
@@ -27,14 +27,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 class HtmlReportTest : public testing::Test {
  protected:
-  ~HtmlReportTest() override { std::filesystem::remove_all(root_); }
-
-  Path write(const Path& name, const std::string& text) const {
-    const Path file = root_ / name;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-    return file;
-  }
+  Path write(const Path& name, const std::string& text) const { return scratch_.write(name, text); }
 
   // The folder of a run of two workers in which every step takes `step_seconds`.
   Path write_run(const std::string& name, const std::string& strategy, double step_seconds,
@@ -76,9 +69,8 @@ class HtmlReportTest : public testing::Test {
     return "";
   }
 
-  const Path root_ = std::filesystem::temp_directory_path() /
-                     concat("huddle-report-", ::getpid(), "-",
-                            testing::UnitTest::GetInstance()->current_test_info()->name());
+  const ScratchFolder scratch_;
+  const Path& root_ = scratch_.path();
 };
 
 TEST(Thinner, KeepsEveryValueWhereTheyAreFew) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "huddle/core/error.h"
+#include "tests/scratch_folder.h"
 
 namespace huddle {
 namespace {
@@ -27,9 +28,6 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 class RunFilesTest : public testing::Test {
  protected:
-  RunFilesTest() { std::filesystem::remove_all(root_); }
-  ~RunFilesTest() override { std::filesystem::remove_all(root_); }
-
   std::string text(const char* name) const {
     std::ifstream file(directory_ / name);
     return {std::istreambuf_iterator<char>(file), {}};
@@ -44,9 +42,8 @@ class RunFilesTest : public testing::Test {
 
   Json summary() const { return Json::parse(text("summary.json")); }
 
-  const std::filesystem::path root_ =
-      std::filesystem::path(testing::TempDir()) / ("run_files_" + std::to_string(::getpid()));
-  const std::filesystem::path directory_ = root_ / "a" / "run";  // Does not exist yet.
+  const ScratchFolder scratch_;
+  const std::filesystem::path directory_ = scratch_.path() / "a" / "run";  // Does not exist yet.
 };
 
 StepRecord full_record() {
@@ -189,8 +186,7 @@ TEST_F(RunFilesTest, ReplacesTheFilesOfAnEarlierRun) {
 }
 
 TEST_F(RunFilesTest, RefusesAFolderThatCannotBeMadeAndNamesIt) {
-  std::filesystem::create_directories(root_);
-  std::ofstream(root_ / "a") << "a file in the way";
+  scratch_.write("a", "a file in the way");
   try {
     RunFiles files(directory_);
     FAIL() << "no error";

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "huddle/core/error.h"
+#include "tests/scratch_folder.h"
 
 namespace huddle {
 namespace {
@@ -70,8 +71,6 @@ void expect_nested(const std::vector<Json>& events) {
 
 class TimelineTest : public testing::Test {
  protected:
-  ~TimelineTest() override { std::filesystem::remove(path_); }
-
   Json trace() const {
     std::ifstream file(path_);
     return Json::parse(file);
@@ -102,8 +101,8 @@ class TimelineTest : public testing::Test {
     return found;
   }
 
-  const std::filesystem::path path_ =
-      std::filesystem::path(testing::TempDir()) / ("timeline_" + std::to_string(::getpid()));
+  const ScratchFolder scratch_;
+  const std::filesystem::path path_ = scratch_.path() / "trace.json";
 };
 
 constexpr Time kMicrosecond = 1e-6;

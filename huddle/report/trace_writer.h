@@ -2,9 +2,9 @@
 // Perfetto reads too, in its form as one JSON object.
 //
 // Events are written in blocks, and the end of the object goes with every block, to be overwritten
-// by the next. So the file is whole JSON from its first moment on, however the process ends:
-// viewers read a trace that is cut off only in the format's other form, a bare array, which has no
-// place for what the trace is about.
+// by the next. So the file is whole JSON from its first moment on, however the process ends, unless
+// it is killed in the microseconds that writing a block takes: viewers read a trace that is cut off
+// only in the format's other form, a bare array, which has no place for what the trace is about.
 
 #pragma once
 

@@ -160,7 +160,7 @@ TEST(PReduce, LetsFastWorkersTakeTheStepsOfSlowOnes) {
                              .workers = 4,
                              .steps = 30,
                              .compute = 0.002,
-                             .slowdowns = {{.worker = {3}, .factor = 4}}});
+                             .slowdowns = {{.worker = {3}, .factor = 50}}});
   EXPECT_LT(result.workers[3].outcomes.size() * 2, result.workers[1].outcomes.size());
   EXPECT_GT(result.workers[1].traffic.time.wait, 0);
   EXPECT_LT(result.figures.at("p_reduce.share.3"), 0.2);

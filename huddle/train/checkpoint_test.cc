@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "huddle/core/error.h"
+#include "tests/scratch_folder.h"
 
 namespace huddle {
 namespace {
@@ -14,13 +15,8 @@ namespace fs = std::filesystem;
 
 class Checkpoint : public testing::Test {
  protected:
-  void SetUp() override {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  const fs::path folder_ =
-      fs::temp_directory_path() / testing::UnitTest::GetInstance()->current_test_info()->name();
+  const ScratchFolder scratch_;
+  const fs::path& folder_ = scratch_.path();
 };
 
 TEST_F(Checkpoint, TensorsComeBackAsTheyWere) {

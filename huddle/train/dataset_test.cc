@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "huddle/core/error.h"
 #include "huddle/train/idx.h"
+#include "tests/scratch_folder.h"
 
 namespace huddle {
 namespace {
@@ -49,27 +49,23 @@ bool contains(const std::string& text, const std::string& part) {
 // A folder of its own for each test, removed afterwards; filled with a tiny but complete set.
 class LoadData : public testing::Test {
  protected:
-  LoadData()
-      : root_(std::filesystem::path(testing::TempDir()) /
-              testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::create_directories(root_ / "mnist");
+  LoadData() {
     write("train-images-idx3-ubyte", idx_bytes({2, 2, 2}, {0, 10, 20, 30, 40, 50, 60, 70}));
     write("train-labels-idx1-ubyte", idx_bytes({2}, {3, 9}));
     write("t10k-images-idx3-ubyte", idx_bytes({1, 2, 2}, {35, 35, 35, 255}));
     write("t10k-labels-idx1-ubyte", idx_bytes({1}, {0}));
   }
-  ~LoadData() override { std::filesystem::remove_all(root_); }
 
   void write(const std::string& name, const Bytes& bytes) const {
-    std::ofstream(root_ / "mnist" / name, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
+    scratch_.write(std::filesystem::path("mnist") / name,
+                   {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
   std::string load_refusal() const {
     return refusal([&] { load_data("mnist", root_); });
   }
 
-  std::filesystem::path root_;
+  const ScratchFolder scratch_;
+  const std::filesystem::path& root_ = scratch_.path();
 };
 
 TEST(ParseIdx, ReadsOneAndThreeDimensions) {

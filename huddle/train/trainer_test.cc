@@ -9,6 +9,7 @@
 
 #include "huddle/core/error.h"
 #include "huddle/transport/threads/launcher.h"
+#include "tests/scratch_folder.h"
 
 namespace huddle {
 namespace {
@@ -42,15 +43,12 @@ TrainResult train(
 }
 
 // The state of worker 0 after the run.
-NamedTensors final_state(Setting run, const std::string& name) {
-  const fs::path folder = fs::temp_directory_path() / ("huddle_trainer_" + name);
-  fs::remove_all(folder);
-  run.options.save = CheckpointFolder(folder);
+NamedTensors final_state(Setting run) {
+  const ScratchFolder folder;
+  run.options.save = CheckpointFolder(folder.path());
   run.options.save->prepare();
   EXPECT_FALSE(train(run).error);
-  const NamedTensors state = CheckpointFolder(folder).load_worker(run.options.steps, WorkerId{0});
-  fs::remove_all(folder);
-  return state;
+  return CheckpointFolder(folder.path()).load_worker(run.options.steps, WorkerId{0});
 }
 
 void expect_equal(const NamedTensors& a, const NamedTensors& b) {
@@ -92,11 +90,11 @@ TEST(Trainer, LearnsDigitsAndTellsWhatItCameTo) {
 
 TEST(Trainer, RepeatsBitForBit) {
   const Setting run = small_run(3);
-  expect_equal(final_state(run, "first"), final_state(run, "second"));
+  expect_equal(final_state(run), final_state(run));
   Setting other = run;
   other.problem.seed = 4;
-  EXPECT_FALSE(at::equal(final_state(run, "third").at("module/scores.weight"),
-                         final_state(other, "fourth").at("module/scores.weight")));
+  EXPECT_FALSE(at::equal(final_state(run).at("module/scores.weight"),
+                         final_state(other).at("module/scores.weight")));
 }
 
 TEST(Trainer, AResumedRunGivesTheBitsOfAnUninterruptedOne) {
@@ -111,18 +109,17 @@ TEST(Trainer, AResumedRunGivesTheBitsOfAnUninterruptedOne) {
       run.options.schedule = "step:every=15";
       run.options.swa_start = 5;
       run.options.swa_every = 4;
-      const fs::path folder = fs::temp_directory_path() / "huddle_trainer_resume";
-      fs::remove_all(folder);
+      const ScratchFolder folder;
       Setting first = run;
       first.options.steps = 13;
-      first.options.save = CheckpointFolder(folder);
+      first.options.save = CheckpointFolder(folder.path());
       first.options.save->prepare();
       ASSERT_FALSE(train(first).error);
       Setting second = run;
       for (int worker = 0; worker < 2; ++worker)
-        second.options.resume.push_back(CheckpointFolder(folder).load_worker(13, WorkerId{worker}));
-      expect_equal(final_state(second, "resumed"), final_state(run, "whole"));
-      fs::remove_all(folder);
+        second.options.resume.push_back(
+            CheckpointFolder(folder.path()).load_worker(13, WorkerId{worker}));
+      expect_equal(final_state(second), final_state(run));
     }
 }
 
@@ -177,29 +174,29 @@ TEST(Trainer, TellsHowFarItCameWhenAWorkerDies) {
 
 // Everything that follows the last step is done by those who are left.
 TEST(Trainer, SurvivorsOfALossFinishTheRun) {
-  const fs::path folder = fs::temp_directory_path() / "huddle_trainer_survivors";
   for (const char* strategy : {"p_reduce:group=2", "asp", "ssp", "ad_psgd"}) {
-    fs::remove_all(folder);
+    const ScratchFolder folder;
     Setting run = small_run(5);
     run.options.strategy = strategy;
     run.options.update.learning_rate = 0.01;  // Low: who is late by how much is up to the machine.
+    run.options.compute = {.per_step = 0.005};  // So that worker 3 gets to its third step.
     run.options.evaluate_every = 10;
-    run.options.save = CheckpointFolder(folder);
+    run.options.save = CheckpointFolder(folder.path());
     run.options.save->prepare();
-    run.engine.cluster.deaths = {{WorkerId{3}, Step{10}}};
+    run.engine.cluster.deaths = {{WorkerId{3}, Step{3}}};
     const TrainResult result = train(run);
     if (result.error) std::rethrow_exception(result.error);
     ASSERT_EQ(result.summary.lost.size(), 1u) << strategy;
-    EXPECT_NE(result.summary.lost[0].find("worker 3 died at step 10"), std::string::npos);
+    EXPECT_NE(result.summary.lost[0].find("worker 3 died at step 3"), std::string::npos);
     EXPECT_EQ(result.summary.by_worker.size(), 4u);
     EXPECT_GT(result.summary.consensus->accuracy, 0.25) << strategy << " of ten classes";
     EXPECT_EQ(result.summary.curve.size(), 4u);
     EXPECT_NEAR(static_cast<double>(result.summary.steps_done), 40, 1) << strategy;
-    EXPECT_TRUE(fs::exists(folder / "consensus.pt"));
-    EXPECT_FALSE(fs::exists(folder / "checkpoint.json")) << "worker 3 has no state to resume";
+    EXPECT_TRUE(fs::exists(folder.path() / "consensus.pt"));
+    EXPECT_FALSE(fs::exists(folder.path() / "checkpoint.json"))
+        << "worker 3 has no state to resume";
     ASSERT_FALSE(result.summary.warnings.empty());
   }
-  fs::remove_all(folder);
 }
 
 TEST(Trainer, CountsTheStepsOfAllWorkersWhereEachHasItsPace) {
@@ -207,7 +204,7 @@ TEST(Trainer, CountsTheStepsOfAllWorkersWhereEachHasItsPace) {
   run.options.strategy = "p_reduce:group=2";
   run.options.compute = {.per_step = 0.001};
   run.options.evaluate_every = 10;
-  run.engine.cluster.slowdowns = {{.worker = {2}, .factor = 5}};
+  run.engine.cluster.slowdowns = {{.worker = {2}, .factor = 100}};
   double last = 0;
   const TrainResult result = train(run, [&](const StepRecord& record) {
     if (record.worker != WorkerId{0}) return;
@@ -225,14 +222,13 @@ TEST(Trainer, CountsTheStepsOfAllWorkersWhereEachHasItsPace) {
 }
 
 TEST(Trainer, ResumesARunInWhichEachWorkerHadItsPace) {
-  const fs::path folder = fs::temp_directory_path() / "huddle_trainer_own_pace";
   for (const char* strategy : {"p_reduce:group=2", "asp", "ad_psgd"}) {
-    fs::remove_all(folder);
+    const ScratchFolder folder;
     Setting run = small_run(3);
     run.options.strategy = strategy;
     run.options.compute = {.per_step = 0.001};
     run.engine.cluster.slowdowns = {{.worker = {2}, .factor = 3}};
-    run.options.save = CheckpointFolder(folder);
+    run.options.save = CheckpointFolder(folder.path());
     run.options.save->prepare();
     const TrainResult first = train(run);
     if (first.error) std::rethrow_exception(first.error);
@@ -240,14 +236,14 @@ TEST(Trainer, ResumesARunInWhichEachWorkerHadItsPace) {
     run.options.steps = 60;
     run.options.evaluate_every = 1;
     for (int worker = 0; worker < 3; ++worker)
-      run.options.resume.push_back(CheckpointFolder(folder).load_worker(40, WorkerId{worker}));
+      run.options.resume.push_back(
+          CheckpointFolder(folder.path()).load_worker(40, WorkerId{worker}));
     const TrainResult second = train(run);
     if (second.error) std::rethrow_exception(second.error);
     EXPECT_EQ(second.summary.steps_done, 60) << strategy;
     EXPECT_EQ(second.summary.curve.size(), 20u) << strategy;
     EXPECT_NEAR(static_cast<double>(second.summary.steps_taken), 60, 3) << strategy;
   }
-  fs::remove_all(folder);
 }
 
 TEST(Trainer, SolvesTheQuadraticProblem) {
