@@ -4,16 +4,16 @@
 #pragma once
 
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <type_traits>
 
 #include "huddle/core/error.h"
 #include "huddle/core/ids.h"
+#include "tests/in_child.h"
 
 namespace huddle {
 
@@ -55,26 +55,19 @@ template <typename Measure>
 requires std::is_trivially_copyable_v<std::invoke_result_t<Measure>>
 auto measure_alone(const Measure& measure) {
   using Result = Alone<std::invoke_result_t<Measure>>;
-  int ends[2];
-  check(pipe(ends) == 0, "no pipe to a process of its own");
-  std::fflush(nullptr);  // Or the child would print again what waits to be printed here.
-  const pid_t child = fork();
-  check(child >= 0, "no process of its own");
-  if (child == 0) {
+  const ChildEnding ending = in_child([&](int pipe) {
     try {
       const Result result = with_use(measure);
-      _exit(write(ends[1], &result, sizeof result) == sizeof result ? 0 : 1);
+      return ::write(pipe, &result, sizeof result) == sizeof result ? 0 : 1;
     } catch (const std::exception& error) {
       std::fprintf(stderr, "%s\n", error.what());
-      _exit(1);
+      return 1;
     }
-  }
-  close(ends[1]);
+  });
   Result result{};
-  const ssize_t received = read(ends[0], &result, sizeof result);
-  close(ends[0]);
-  waitpid(child, nullptr, 0);
-  check(received == sizeof result, "a measurement in a process of its own failed");
+  check(ending.succeeded && ending.said.size() == sizeof result,
+        "a measurement in a process of its own failed");
+  std::memcpy(&result, ending.said.data(), sizeof result);
   return result;
 }
 

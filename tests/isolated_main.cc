@@ -4,12 +4,13 @@
 // Takes GoogleTest's own options. A test fails if its process does.
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <string>
 #include <vector>
+
+#include "tests/in_child.h"
 
 namespace {
 
@@ -25,37 +26,14 @@ std::vector<std::string> tests_to_run() {
   return names;
 }
 
-// How a test that ran alone ended, and what it printed.
-struct Ending {
-  bool passed = false;
-  std::string output;
-};
-
-// Nothing has been started in this process, so forking is safe.
-Ending run_alone(const std::string& name) {
-  std::fflush(nullptr);
-  int ends[2];
-  if (pipe(ends) != 0) return {false, "no pipe\n"};
-  const pid_t child = fork();
-  if (child < 0) return {false, "no process\n"};
-  if (child == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    dup2(ends[1], STDERR_FILENO);
+// What the test prints is what the child says.
+huddle::ChildEnding run_alone(const std::string& name) {
+  return huddle::in_child([&](int pipe) {
+    dup2(pipe, STDOUT_FILENO);
+    dup2(pipe, STDERR_FILENO);
     testing::GTEST_FLAG(filter) = name;
-    const int status = RUN_ALL_TESTS();
-    std::fflush(nullptr);
-    _exit(status);
-  }
-  close(ends[1]);
-  Ending ending;
-  char buffer[4096];
-  for (ssize_t size; (size = read(ends[0], buffer, sizeof buffer)) > 0;)
-    ending.output.append(buffer, static_cast<std::size_t>(size));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  ending.passed = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  return ending;
+    return RUN_ALL_TESTS();
+  });
 }
 
 }  // namespace
@@ -73,10 +51,10 @@ int main(int argc, char** argv) {
   int failed = 0;
   const std::vector<std::string> names = tests_to_run();
   for (const std::string& name : names) {
-    const Ending ending = run_alone(name);
-    if (ending.passed) continue;
+    const huddle::ChildEnding ending = run_alone(name);
+    if (ending.succeeded) continue;
     ++failed;
-    std::printf("%s\nFAILED: %s\n", ending.output.c_str(), name.c_str());
+    std::printf("%s\nFAILED: %s\n", ending.said.c_str(), name.c_str());
   }
   std::printf("%zu tests, each in a process of its own; %d failed\n", names.size(), failed);
   return failed == 0 && !names.empty() ? 0 : 1;

@@ -18,7 +18,7 @@
 #include "huddle/strategy/step.h"
 #include "huddle/train/timing.h"
 #include "huddle/transport/simgrid/launcher.h"
-#include "tests/alone.h"
+#include "tests/in_child.h"
 
 namespace huddle {
 namespace {

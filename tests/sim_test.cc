@@ -13,7 +13,7 @@
 #include "huddle/core/error.h"
 #include "huddle/train/timing.h"
 #include "huddle/transport/simgrid/launcher.h"
-#include "tests/alone.h"
+#include "tests/in_child.h"
 
 namespace huddle {
 namespace {

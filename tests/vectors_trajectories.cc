@@ -12,7 +12,7 @@
 #include "huddle/strategy/rounds.h"
 #include "huddle/strategy/step.h"
 #include "huddle/transport/threads/launcher.h"
-#include "tests/alone.h"
+#include "tests/in_child.h"
 #include "tests/vectors.h"
 #ifdef HUDDLE_WITH_SIM
 #include "huddle/transport/simgrid/launcher.h"

@@ -4,6 +4,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "huddle/report/step_lines.h"
+
 namespace huddle {
 namespace {
 
@@ -223,17 +225,11 @@ std::optional<RunOutcome> read_outcome(const std::filesystem::path& folder) {
 
 std::vector<Time> read_step_ends(const std::filesystem::path& folder) {
   std::vector<Time> ends;
-  std::ifstream file(folder / "steps.jsonl", std::ios::binary);
-  for (std::string line; std::getline(file, line);) {
-    const Json record = Json::parse(line, nullptr, false);
-    if (!record.is_object()) continue;
-    const auto step = number(record, "step");
-    const auto end = number(record, "end");
-    if (!step || !end || *step < 0) continue;
-    const auto index = static_cast<std::size_t>(*step);
-    if (index >= ends.size()) ends.resize(index + 1, 0);
-    ends[index] = std::max(ends[index], *end);
-  }
+  read_step_lines(folder / "steps.jsonl", [&](const StepLine& line) {
+    const auto step = static_cast<std::size_t>(line.step);
+    if (step >= ends.size()) ends.resize(step + 1, 0);
+    ends[step] = std::max(ends[step], line.end);
+  });
   return ends;
 }
 

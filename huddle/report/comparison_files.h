@@ -18,8 +18,8 @@ namespace huddle {
 // What summary.json in `folder` says of a run; nothing where there is none, or none that is whole.
 std::optional<RunOutcome> read_outcome(const std::filesystem::path& folder);
 
-// When each step was over for the slowest worker, from steps.jsonl in `folder`, in seconds. Lines
-// that are not whole are passed over.
+// When each step was over for the slowest worker, from steps.jsonl in `folder`, in seconds. Throws
+// as read_step_lines does.
 std::vector<Time> read_step_ends(const std::filesystem::path& folder);
 
 // A run that was made for its values alone; others have its values with times of their own.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "huddle/core/error.h"
 #include "huddle/report/comparison_table.h"
 #include "tests/scratch_folder.h"
 
@@ -72,7 +73,7 @@ TEST_F(ComparisonFiles, AStepEndsWithItsSlowestWorker) {
         "{\"worker\":0,\"step\":1,\"end\":3}\n{\"worker\":1,\"step\":1,\"end\":2.5}\n{\"worker\":1,"
         "\"st");
   EXPECT_EQ(read_step_ends(folder_), (std::vector<Time>{2, 3}));
-  EXPECT_TRUE(read_step_ends(folder_ / "nowhere").empty());
+  EXPECT_THROW(read_step_ends(folder_ / "nowhere"), UsageError);
 }
 
 TEST_F(ComparisonFiles, ResultsDifferInWallOnly) {

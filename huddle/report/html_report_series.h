@@ -1,10 +1,10 @@
 // What a report shows of a run's steps.jsonl: curves of a few hundred points, and who averaged with
 // whom at first.
 //
-// The file holds a line for each worker and step, easily hundreds of megabytes, so it is read line
-// by line and thinned on the way. Thinning is honest: equal stretches of the axis become one point
-// each, with the mean of everything inside and its smallest and largest value, so that no spike is
-// lost and nothing is picked by hand. Memory does not grow with the length of the file.
+// The file is long, so it is thinned while it is read. Thinning is honest: equal stretches of the
+// axis become one point each, with the mean of everything inside and its smallest and largest
+// value, so that no spike is lost and nothing is picked by hand. Memory does not grow with the
+// length of the file.
 
 #pragma once
 
@@ -15,6 +15,8 @@
 #include <map>
 #include <optional>
 #include <vector>
+
+#include "huddle/report/step_lines.h"
 
 namespace huddle {
 
@@ -73,11 +75,7 @@ struct StepSeries {
   bool is_cut_off = false;                    // The last line was not whole.
 };
 
-// How many bytes were read since the last call.
-using BytesRead = std::function<void(std::int64_t)>;
-
-// Throws UsageError naming the file where it cannot be opened, and the line where one before the
-// last is not a step. REQUIRES: most_points >= 2.
+// Throws as read_step_lines does. REQUIRES: most_points >= 2.
 StepSeries read_steps(const std::filesystem::path& file, std::size_t most_points,
                       const BytesRead& bytes_read = {});
 

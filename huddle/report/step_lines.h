@@ -1,0 +1,37 @@
+// Reads steps.jsonl, which holds a line for each worker and step and is easily hundreds of
+// megabytes: line by line, and only what is needed of each.
+
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace huddle {
+
+// What one line says, as far as anybody reads it.
+struct StepLine {
+  double worker = -1;
+  double step = -1;
+  double end = std::numeric_limits<double>::quiet_NaN();
+  double loss = std::numeric_limits<double>::quiet_NaN();
+  std::optional<double> progress;  // Steps of the run, where each worker has its own pace.
+  std::vector<int> group;
+};
+
+// How many bytes were read since the last call.
+using BytesRead = std::function<void(std::int64_t)>;
+
+// What becomes of the last line when a run is killed.
+enum class LastLine { whole, cut_off };
+
+// Gives every whole line to `take`, in order. Throws UsageError naming the file where it cannot be
+// opened, and the line where one before the last is not a step.
+LastLine read_step_lines(const std::filesystem::path& file,
+                         const std::function<void(const StepLine&)>& take,
+                         const BytesRead& bytes_read = {});
+
+}  // namespace huddle
