@@ -187,11 +187,12 @@ function timeSection() {
   const hasHidden = runs.some((run) => run.time.some((entry) => entry.hidden > 0));
   const hasJoined = runs.some((run) => run.time.some((entry) => entry.last !== entry.worker));
   const parts = hasHidden ? kParts : kParts.slice(0, -1);
-  const words = {compute: "compute", exchange: "exchange: data is moving", wait: "wait: for a peer's first bytes",
-                 hidden: "hidden: moving beside compute"};
+  const words = {compute: "compute", exchange: "exchange: blocked after a peer's first bytes",
+                 wait: "wait: blocked until then", hidden: "hidden: moving beside compute"};
   const legend = element("div", {class: "chips"},
     ...parts.map((part) => element("span", {class: "chip"}, swatch(partColour(part)), words[part])));
-  return section("Where the time went", "Seconds of each worker over the whole run, all on one scale."
+  return section("Where the time went", "Seconds of each worker over the whole run, all on one scale. "
+    + "What a worker of a ring loses to a slow one beyond its neighbours counts as exchange."
     + (hasJoined ? " There are many workers, so each bar is the mean of neighbours." : ""), legend,
     element("div", {class: "cards small"},
       ...runs.map((run) => plotCard(run.label, aside(shareText(run)),
