@@ -102,8 +102,6 @@ void CheckpointFolder::prepare(Older older) const {
         " holds a checkpoint already; go on from it with --resume, or name another folder."));
   try {
     fs::create_directories(directory_);
-    fs::remove(directory_ /
-               "checkpoint.json");  // An older run's: its states are about to be replaced.
     write_whole(directory_ / ".probe", "", 0);
     fs::remove(directory_ / ".probe");
   } catch (const fs::filesystem_error& error) {

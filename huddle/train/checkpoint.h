@@ -48,7 +48,7 @@ class CheckpointFolder {
   enum class Older { refuse, replace };
 
   // Makes the folder. Throws UsageError when it cannot be written, or holds a checkpoint that is
-  // not to be replaced.
+  // not to be replaced. One that is stays whole until the next is committed.
   void prepare(Older older = Older::refuse) const;
 
   // Each worker writes its own state; when all have, one of them commits, which also removes older

@@ -59,6 +59,17 @@ TEST_F(Checkpoint, NamesTheNewestWholeStateAndRemovesOlderOnes) {
   EXPECT_FALSE(fs::exists(folder_ / "step-000010"));
 }
 
+TEST_F(Checkpoint, StaysWholeUntilTheNextIsCommitted) {
+  const CheckpointFolder checkpoint(folder_);
+  checkpoint.save_worker(10, WorkerId{0}, {{"x", torch::full({1}, 10)}});
+  checkpoint.commit({10, 1, {}});
+  EXPECT_THROW(checkpoint.prepare(), UsageError);
+  checkpoint.prepare(CheckpointFolder::Older::replace);
+  checkpoint.save_worker(20, WorkerId{0}, {{"x", torch::full({1}, 20)}});
+  EXPECT_EQ(checkpoint.load_info().step, 10) << "a run that goes on from it may be interrupted";
+  EXPECT_EQ(checkpoint.load_worker(10, WorkerId{0}).at("x").item<int>(), 10);
+}
+
 TEST_F(Checkpoint, RefusesAFolderThatCannotBeWritten) {
   std::ofstream(folder_ / "file") << "x";
   EXPECT_THROW(CheckpointFolder(folder_ / "file" / "sub").prepare(), UsageError);
