@@ -208,6 +208,7 @@ class BadInput(TemporaryFolder):
         (["--out", "/dev/null/x"], "/dev/null/x"),
         (["--save", "/dev/null/x"], "/dev/null/x"),
         (["--save-every", "5"], "needs --save"),
+        (["--save-every", "5", "--save", "x", "--strategy", "p_reduce"], "never all at one step"),
         (["--resume", "nowhere"], "nowhere"),
         (["--kill", "9@3"], "worker 9"),
         (["--kill", "3"], "--kill"),

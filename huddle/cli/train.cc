@@ -22,7 +22,6 @@
 #include "huddle/report/table.h"
 #include "huddle/report/timeline.h"
 #include "huddle/strategy/registry.h"
-#include "huddle/train/learning_rate.h"
 #include "huddle/train/timing.h"
 
 namespace huddle {
@@ -152,6 +151,10 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
   adopt_cluster(command, config, run.cluster);
   const UpdateOptions update = update_of(config);
   check_strategy(config.strategy, {run.cluster, update, config.clip_norm});
+  require(config.save_every == 0 || !follows_time(config.strategy),
+          concat("--save-every does not go with ", config.strategy,
+                 ", whose workers are never all at one step; --save alone writes a checkpoint at "
+                 "the end."));
   require(!config.timing_only || is_simulated(config.engine),
           "--timing-only needs --engine sim: on other engines time is what the training takes.");
   require(
@@ -174,10 +177,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
         1, static_cast<std::int64_t>(config.epochs *
                                      static_cast<double>(run.problem->steps_per_epoch()) /
                                      config.accumulate));
-  LearningRate(config.schedule, config.learning_rate, config.steps);
-  require(config.swa_start < config.steps,
-          concat("--swa-start is ", config.swa_start, ", past the end of a run of ", config.steps,
-                 " steps; ", config.steps * 3 / 4, " would leave the last quarter."));
+  check_length(config);
   require(config.resume.empty() || resumed_step < config.steps,
           concat("the checkpoint in ", config.resume, " has done ", resumed_step,
                  " steps already; give --steps more than that."));
@@ -223,6 +223,13 @@ Ending ending_of(const std::exception_ptr& error) {
   } catch (...) {
     return {"failed: an exception of unknown type", "an exception of unknown type", 1};
   }
+}
+
+// After an interruption.
+void tell_of_checkpoints(const TrainConfig& config) {
+  if (config.save_every > 0) return;
+  fmt::print(stderr, "huddle: no checkpoint was written{}.\n",
+             follows_time(config.strategy) ? "" : "; --save-every N would have kept one");
 }
 
 int train_command(const CLI::App& command, TrainConfig config) {
@@ -280,9 +287,8 @@ int train_command(const CLI::App& command, TrainConfig config) {
   else if (!config.quiet)
     print_summary(stdout, result.summary);
   if (!ending.message.empty()) fmt::print(stderr, "huddle: {}\n", ending.message);
-  if (ending.exit_status == 130 && run.options.save && config.save_every == 0 &&
-      result.summary.steps_done < config.steps)
-    fmt::print(stderr, "huddle: no checkpoint was written; --save-every N would have kept one.\n");
+  if (ending.exit_status == 130 && run.options.save && result.summary.steps_done < config.steps)
+    tell_of_checkpoints(config);
   return ending.exit_status;
 }
 

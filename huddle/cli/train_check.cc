@@ -5,6 +5,7 @@
 #include "huddle/cli/engines.h"
 #include "huddle/core/error.h"
 #include "huddle/core/text.h"
+#include "huddle/train/learning_rate.h"
 
 namespace huddle {
 
@@ -44,6 +45,13 @@ void check_counts(const CLI::App& command, const TrainConfig& config) {
           "--swa-start and --swa-every must not be negative.");
   require(config.save_every == 0 || !config.save.empty(),
           "--save-every needs --save, the folder to write to.");
+}
+
+void check_length(const TrainConfig& config) {
+  LearningRate(config.schedule, config.learning_rate, config.steps);
+  require(config.swa_start < config.steps,
+          concat("--swa-start is ", config.swa_start, ", past the end of a run of ", config.steps,
+                 " steps; ", config.steps * 3 / 4, " would leave the last quarter."));
 }
 
 }  // namespace huddle

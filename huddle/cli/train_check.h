@@ -17,4 +17,7 @@ void require(bool condition, const std::string& message);
 // given.
 void check_counts(const CLI::App& command, const TrainConfig& config);
 
+// The same for what depends on how many steps there are.
+void check_length(const TrainConfig& config);
+
 }  // namespace huddle

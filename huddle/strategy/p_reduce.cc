@@ -153,8 +153,7 @@ class PReduce final : public Strategy {
     if (given.group.size() == 0)
       throw TransportError(concat("worker ", endpoint_.self().value,
                                   " was given up by the controller, because a peer lost touch with "
-                                  "it: look at the links between workers, then resume from a "
-                                  "checkpoint"));
+                                  "it: look at the links between workers, then start again"));
     return given;
   }
 
@@ -174,7 +173,7 @@ class PReduce final : public Strategy {
   static PeerLost without_controller(const PeerLost& lost) {
     return PeerLost(lost.peer(), concat(lost.what(), "; worker ", kControllersWorker.value,
                                         " ran the controller, without which p_reduce cannot go on: "
-                                        "resume from a checkpoint"));
+                                        "start again"));
   }
 
   // Who was lost, if somebody was; the model is then as it was. Waiting for the group counts as
