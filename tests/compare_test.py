@@ -246,6 +246,11 @@ basline = "x"
                            ('run = "bsp"\nworkload.steps = 0', "--steps is 0"),
                            ('run = "bsp"\nworkload.model = "mpl"', "did you mean 'mlp'"),
                            ('run = "bsp"\nworkload.seed = 3', "unknown key 'seed'"),
+                           ('run = "bsp"\nworkload.model = "mlp:hiden=3"', "did you mean 'hidden'"),
+                           ('run = "bsp"\nworkload.split = "rare:30"', "the classes 0 to 9"),
+                           ('run = "bsp"\nworkload.swa_start = 500', "past the end"),
+                           ('run = "bsp"\nworkload.wire = "100B"', "at least 1 kB"),
+                           ('run = "bsp"\nworkload = { data = "mnist", data_dir = "/nowhere" }', "fetch_data"),
                            ('run = "bsp"\nworkload.timing_only = true', "size of the model")):
             answer = self.compare(CLUSTER + "[[strategy]]\n" + line, status=2)
             self.assertIn(part, answer.stderr)

@@ -97,6 +97,16 @@ RunsState state_before(const Work& work) {
   return state;
 }
 
+bool was_interrupted(const ChildEnd& end, bool is_stopped) {
+  const bool was_killed_at_last = is_stopped && end.signal == SIGKILL;
+  return end.exit_status == 130 || end.signal == SIGINT || was_killed_at_last;
+}
+
+// Whatever its summary says. Whoever is interrupted after it has done all there was to do.
+bool has_failed(const ChildEnd& end, bool is_stopped) {
+  return (end.exit_status != 0 || end.signal != 0) && !was_interrupted(end, is_stopped);
+}
+
 void carry_out(Work& work, const ComparisonFolder& folder, Children& children,
                const CompareConfig& config) {
   std::vector<ChildCommand> commands;
@@ -116,7 +126,10 @@ void carry_out(Work& work, const ComparisonFolder& folder, Children& children,
       [&](std::size_t index, const ChildEnd& end) {
         const PlannedRun* run = work.runs[index];
         work.ends[run] = end;
-        folder.end(*run, end.seconds);
+        if (has_failed(end, children.is_stopped()))
+          folder.disown(*run);
+        else
+          folder.end(*run, end.seconds);
         state.done += 1;
         state.work_done += run->work;
         state.running.clear();
@@ -132,8 +145,7 @@ void carry_out(Work& work, const ComparisonFolder& folder, Children& children,
 
 // Why a run without a summary has none.
 std::string status_of(const ChildEnd& end, bool is_stopped) {
-  const bool was_killed_at_last = is_stopped && end.signal == SIGKILL;
-  if (end.exit_status == 130 || end.signal == SIGINT || was_killed_at_last) return "interrupted";
+  if (was_interrupted(end, is_stopped)) return "interrupted";
   if (end.signal != 0)
     return concat("failed: killed by signal ", end.signal, " (", strsignal(end.signal), ")");
   std::string said = end.errors;
@@ -145,12 +157,9 @@ std::string status_of(const ChildEnd& end, bool is_stopped) {
 RunOutcome outcome_of(const PlannedRun& run, const Work& work, const ComparisonFolder& folder) {
   const auto end = work.ends.find(&run);
   if (end == work.ends.end() && !work.done_before.contains(&run)) return {};
-  // Whoever is interrupted after its summary has done all there was to do.
-  const bool has_failed = end != work.ends.end() &&
-                          (end->second.exit_status != 0 || end->second.signal != 0) &&
-                          status_of(end->second, work.is_stopped) != "interrupted";
+  const bool failed = end != work.ends.end() && has_failed(end->second, work.is_stopped);
   const std::optional<RunOutcome> outcome = read_outcome(folder.run(run));
-  if (outcome && !(outcome->is_complete() && has_failed)) return *outcome;
+  if (outcome && !(outcome->is_complete() && failed)) return *outcome;
   return {.status = end == work.ends.end() ? "failed: its summary is gone"
                                            : status_of(end->second, work.is_stopped)};
 }

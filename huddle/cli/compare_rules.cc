@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
 #include <string_view>
+#include <utility>
 
 #include "huddle/cli/engines.h"
 #include "huddle/cli/train_check.h"
@@ -13,12 +17,14 @@
 #include "huddle/core/units.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/train/dataset.h"
-#include "huddle/train/learning_rate.h"
 #include "huddle/train/models.h"
 #include "huddle/train/split.h"
 
 namespace huddle {
 namespace {
+
+// As long as no run is.
+constexpr std::int64_t kManySteps = 1'000'000'000;
 
 // Options that a comparison sets itself, or that its cluster takes the place of.
 constexpr std::array<std::string_view, 22> kNotOfAWorkload{
@@ -52,6 +58,11 @@ void parse(const WorkloadOptions& workload, CLI::App& command, TrainConfig& conf
   }
 }
 
+void check_spec(const char* what, const std::vector<SpecInfo>& known, const std::string& text) {
+  const Spec spec = parse_spec(text);
+  Options(what, find_info(what, known, spec.name), spec);
+}
+
 void check_workload(const WorkloadOptions& workload) {
   CLI::App command;
   TrainConfig config;
@@ -60,25 +71,53 @@ void check_workload(const WorkloadOptions& workload) {
   parse_split(config.split);
   if (config.timing_only && workload.contains("epochs"))
     throw UsageError("--timing-only has no data to count --epochs of; give steps.");
-  find_info("data", known_data(), parse_spec(config.data).name);
+  check_spec("data", known_data(), config.data);
   if (parse_spec(config.data).name != "quadratic")
-    find_info("model", known_models(), parse_spec(config.model).name);
+    check_spec("model", known_models(), config.model);
   update_of(config);
-  LearningRate(config.schedule, config.learning_rate, config.steps);
+  if (workload.contains("epochs")) config.steps = kManySteps;  // How many, only the data tells.
+  check_length(config);
   if (!config.wire.empty()) parse_bytes("--wire", config.wire);
 }
 
-void check_run(const ScenarioCase& one, const WorkloadOptions& workload,
+// Whether data is there, and what its classes are: looked at once, however many runs use it.
+class KnownClasses {
+ public:
+  // Throws UsageError where the data is not there.
+  int of(const ProblemOptions& problem) {
+    const auto [place, is_new] = classes_.try_emplace({problem.data, problem.data_directory}, 0);
+    if (is_new) place->second = load_data(problem.data, problem.data_directory).classes;
+    return place->second;
+  }
+
+ private:
+  std::map<std::pair<std::string, std::filesystem::path>, int> classes_;
+};
+
+void check_data(const TrainConfig& config, KnownClasses& known) {
+  if (parse_spec(config.data).name == "quadratic") return;
+  const int classes = known.of(problem_of(config));
+  const SplitSpec split = parse_split(config.split);
+  require(split.kind != SplitSpec::Kind::rare || split.value < classes,
+          concat("--split is ", config.split, ", but ", config.data, " has the classes 0 to ",
+                 classes - 1, "."));
+}
+
+void check_run(KnownClasses& known, const ScenarioCase& one, const WorkloadOptions& workload,
                const std::string& strategy) {
   CLI::App command;
   TrainConfig config;
   parse(workload, command, config);
   check_strategy(strategy, {one.cluster, update_of(config), config.clip_norm});
-  if (config.timing_only && one.cluster.wire_bytes == 0 && config.wire.empty())
-    throw UsageError(
-        concat("case '", one.name,
-               "' is timed only and needs the size of the model: wire = \"102.4MB\" in "
-               "[workload], or in [cluster.model]."));
+  if (!config.timing_only) check_data(config, known);
+  const double wire =
+      config.wire.empty() ? one.cluster.wire_bytes : parse_bytes("--wire", config.wire);
+  require(!config.timing_only || wire > 0,
+          concat("case '", one.name,
+                 "' is timed only and needs the size of the model: wire = \"102.4MB\" in "
+                 "[workload], or in [cluster.model]."));
+  require(wire == 0 || wire >= 1024, concat("in case '", one.name, "' the model counts for ", wire,
+                                            " bytes; wire must be at least 1 kB, as \"102.4MB\"."));
 }
 
 }  // namespace
@@ -87,7 +126,10 @@ ScenarioRules scenario_rules() {
   return {.workload_keys = workload_keys(),
           .check_workload = check_workload,
           .check_spelling = [](const std::string& strategy) { follows_time(strategy); },
-          .check_run = check_run};
+          .check_run =
+              [known = std::make_shared<KnownClasses>()](
+                  const ScenarioCase& one, const WorkloadOptions& workload,
+                  const std::string& strategy) { check_run(*known, one, workload, strategy); }};
 }
 
 PlanRules plan_rules() {

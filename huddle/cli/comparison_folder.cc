@@ -105,6 +105,10 @@ void ComparisonFolder::end(const PlannedRun& run, Seconds seconds) const {
   write(concat("runs/", run.id, "/run.json"), note(run, seconds));
 }
 
+void ComparisonFolder::disown(const PlannedRun& run) const {
+  std::filesystem::remove(this->run(run) / "run.json");
+}
+
 Seconds ComparisonFolder::seconds_of(const PlannedRun& run) const {
   const Json found = note_in(this->run(run));
   return found.is_object() && found.contains("seconds") && found["seconds"].is_number()

@@ -42,6 +42,9 @@ class ComparisonFolder {
   // Notes how long it took.
   void end(const PlannedRun& run, Seconds seconds) const;
 
+  // From now on it is as if the run had not been made, whatever it wrote.
+  void disown(const PlannedRun& run) const;
+
   // How long it took when it was made; 0 where nobody knows.
   Seconds seconds_of(const PlannedRun& run) const;
 

@@ -20,12 +20,6 @@ WorkloadOptions laid_over(WorkloadOptions base, const WorkloadOptions& over) {
   return base;
 }
 
-// "--weight-decay" for weight_decay.
-std::string option_name(std::string key) {
-  std::replace(key.begin(), key.end(), '_', '-');
-  return "--" + key;
-}
-
 class ScenarioReader {
  public:
   ScenarioReader(const std::filesystem::path& path, const ScenarioRules& rules)
@@ -38,15 +32,10 @@ class ScenarioReader {
     read_words();
     read_target();
     file_.one("workload", [this](ConfigSection& section) {
-      workload_ = read_workload(section);
+      const WorkloadOptions all = read_workload(section);
       seeds_ = read_seeds(section).value_or(seeds_);
-      ConfigTable table;
-      for (const auto& [key, value] : workload_) {
-        table.push_back({key, section.line_of(key), {}});
-        check_workload(section, {table.back()},
-                       {{key, value}});  // By itself, to name all mistakes.
-      }
-      if (is_sound_) check_workload(section, table, workload_);
+      const auto line_of = [&](const std::string& key) { return section.line_of(key); };
+      is_sound_ = add_sound(workload_, all, line_of) && section.is_sound();
     });
     file_.one("cluster", [this](ConfigSection& section) { read_cluster(section); });
     file_.each("case", [this](ConfigSection& section) { read_case(section); });
@@ -91,31 +80,42 @@ class ScenarioReader {
     WorkloadOptions workload;
     for (const std::string& key : rules_.workload_keys)
       if (const auto word = section.word(key)) workload[key] = *word;
-    is_sound_ = is_sound_ && section.is_sound();
     return workload;
   }
 
-  // `table`: those of the options that stand in the section. Messages name options as `huddle
-  // train` does.
-  void check_workload(ConfigSection& section, const ConfigTable& table,
-                      const WorkloadOptions& workload) {
+  // Lays options over `workload` one by one, in whichever order is sound, for one may need another.
+  // Those that never are sound are the mistakes: they are reported and left out. True: none is.
+  bool add_sound(WorkloadOptions& workload, WorkloadOptions left,
+                 const std::function<int(const std::string&)>& line_of) {
+    for (bool goes_on = true; goes_on;)
+      goes_on = std::erase_if(left, [&](const auto& option) {
+                  const WorkloadOptions with = laid_over(workload, {option});
+                  const bool is_sound = !mistake_in(with);
+                  if (is_sound) workload = with;
+                  return is_sound;
+                }) > 0;
+    for (const auto& option : left)
+      file_.report(line_of(option.first), *mistake_in(laid_over(workload, {option})));
+    return left.empty();
+  }
+
+  std::optional<std::string> mistake_in(const WorkloadOptions& workload) const {
     try {
       rules_.check_workload(workload);
+      return {};
     } catch (const UsageError& error) {
-      is_sound_ = false;
-      int line = section.has("sweep") ? section.line_of("sweep") : section.line();
-      for (const ConfigEntry& entry : table)
-        if (std::string_view(error.what()).find(option_name(entry.key)) != std::string_view::npos)
-          line = entry.line;
-      file_.report(line, error.what());
+      return error.what();
     }
   }
 
-  // What a case or strategy has of its own is checked with the rest, unless that is wrong already.
-  void check_own_workload(ConfigSection& section, const WorkloadOptions& own) {
-    if (own.empty() || !is_sound_) return;
+  // Likewise for what a case or strategy has of its own, in its table or by its sweep.
+  bool check_own_workload(ConfigSection& section, const WorkloadOptions& own) {
     const ConfigTable* table = section.table("workload");
-    check_workload(section, table ? *table : ConfigTable{}, laid_over(workload_, own));
+    WorkloadOptions all = workload_;
+    return add_sound(all, own, [&](const std::string& key) {
+      const ConfigEntry* entry = table ? find_entry(*table, key) : nullptr;
+      return entry ? entry->line : section.line_of("sweep");
+    });
   }
 
   static std::optional<std::vector<int>> read_seeds(ConfigSection& section) {
@@ -174,7 +174,6 @@ class ScenarioReader {
     check_swept_keys(section, sweep);
     check_places(section, "name", name, sweep);
     check_places(section, "text", one.text, sweep);
-    is_sound_ = is_sound_ && section.is_sound();
     for (const SweepPoint& point : points_of(sweep)) {
       ScenarioCase variant = one;
       ConfigTable changed = over;
@@ -189,7 +188,8 @@ class ScenarioReader {
       const ConfigTable description = cluster_over(cluster_, changed);
       cases_by_name_[name].push_back(variant.name);
       if (variant.name != name) cases_by_name_[variant.name] = {variant.name};
-      check_own_workload(section, variant.workload);
+      if (!check_own_workload(section, variant.workload) || !section.is_sound())
+        unsound_cases_.insert(variant.name);
       add_case(std::move(variant), description, section.line());
     }
   }
@@ -204,7 +204,6 @@ class ScenarioReader {
     if (std::find(known.begin(), known.end(), key) != known.end()) return;
     section.refuse_key("sweep",
                        concat("names an ", unknown_value("option of training", key, known)));
-    is_sound_ = false;
   }
 
   void add_case(ScenarioCase one, const ConfigTable& description, int line) {
@@ -218,7 +217,7 @@ class ScenarioReader {
       file_.report(line, concat("in case '", one.name, "' nothing takes time; say how long a step ",
                                 "computes, [cluster.compute] step = \"50ms\", or how fast the ",
                                 "network is, [cluster.network] nic = \"10Gbps\"."));
-    is_sound_ = is_sound_ && problems.empty();
+    if (!problems.empty()) unsound_cases_.insert(one.name);
     one.workload = laid_over(workload_, one.workload);
     if (one.seeds.empty()) one.seeds = seeds_;
     one.description = description;
@@ -238,18 +237,18 @@ class ScenarioReader {
     const Sweep sweep = read_sweep(section, {""});
     check_swept_keys(section, sweep);
     check_places(section, "label", label.value_or(""), sweep);
-    is_sound_ = is_sound_ && section.is_sound();
     if (!section.is_sound()) return;
     try {
       const Spec spec = parse_spec(run);
       for (const SweepPoint& point : points_of(sweep)) {
         add_strategy(one, spec, point, label);
         rules_.check_spelling(scenario_.strategies.back().run);
-        check_own_workload(section, scenario_.strategies.back().workload);
+        if (!check_own_workload(section, scenario_.strategies.back().workload))
+          unsound_strategies_.insert(strategy_lines_.back());
       }
     } catch (const UsageError& error) {
       file_.report(section.line_of("run"), error.what());
-      misspelt_.insert(strategy_lines_.back());
+      unsound_strategies_.insert(strategy_lines_.back());
     }
   }
 
@@ -352,12 +351,17 @@ class ScenarioReader {
         file_.report(run_lines_[i], concat("a second strategy is called '", strategy.label,
                                            "'; give it another label."));
       for (const ScenarioCase& one : scenario_.cases) {
-        if (misspelt_.contains(run_lines_[i]) ||
+        if (unsound_strategies_.contains(run_lines_[i]) || unsound_cases_.contains(one.name) ||
             std::find(strategy.cases.begin(), strategy.cases.end(), one.name) ==
                 strategy.cases.end())
           continue;
+        const WorkloadOptions workload = workload_of(one, strategy);
+        if (scenario_.target && workload.contains("epochs") && !workload.contains("evaluate_every"))
+          file_.report(run_lines_[i],
+                       "a run that counts epochs must say when its model is held against the "
+                       "target: evaluate_every = 10, in steps.");
         try {
-          rules_.check_run(one, workload_of(one, strategy), strategy.run);
+          rules_.check_run(one, workload, strategy.run);
         } catch (const UsageError& error) {
           file_.report(run_lines_[i], error.what());
         }
@@ -377,8 +381,10 @@ class ScenarioReader {
   std::vector<int> case_lines_;
   std::vector<int> strategy_lines_;
   std::vector<int> run_lines_;  // Of each strategy, those that a sweep makes included.
-  std::set<int> misspelt_;      // Lines of strategies that are not known.
-  bool is_sound_ = true;        // Whether it makes sense to look at single runs.
+  // Whether it makes sense to look at single runs, and which of them to pass over.
+  bool is_sound_ = true;
+  std::set<std::string> unsound_cases_;
+  std::set<int> unsound_strategies_;  // By line.
 };
 
 }  // namespace

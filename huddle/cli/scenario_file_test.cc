@@ -17,11 +17,14 @@ class ScenarioFile : public ::testing::Test {
   Scenario read(const std::string& text) {
     write("test.toml", text);
     const ScenarioRules rules{
-        .workload_keys = {"data", "steps", "lr", "split", "nesterov", "timing_only"},
+        .workload_keys = {"data", "steps", "epochs", "evaluate_every", "lr", "split", "nesterov",
+                          "timing_only"},
         .check_workload =
             [](const WorkloadOptions& workload) {
               if (workload.contains("steps") && workload.at("steps") == "0")
                 throw UsageError("--steps is 0; it must be at least 1.");
+              if (workload.contains("evaluate_every") && !workload.contains("lr"))
+                throw UsageError("--evaluate-every needs --lr.");
             },
         .check_spelling =
             [](const std::string& strategy) {
@@ -276,6 +279,29 @@ TEST_F(ScenarioFile, AWorkloadIsCheckedWhereItIsWritten) {
             "test.toml:8: --steps is 0; it must be at least 1.");
   EXPECT_EQ(problems("[[case]]\nname = \"a\"\nsweep.workload.steps = [1, 0]\n" + kSmall),
             "test.toml:3: --steps is 0; it must be at least 1.");
+}
+
+TEST_F(ScenarioFile, OptionsMayNeedOneAnother) {
+  const std::string every = "[workload]\nevaluate_every = 1\n";
+  EXPECT_EQ(read(every + "lr = 9\n" + kSmall).cases[0].workload.size(), 2u);
+  EXPECT_EQ(problems(every + kSmall), "test.toml:2: --evaluate-every needs --lr.");
+}
+
+TEST_F(ScenarioFile, AMistakeHidesNoOther) {
+  EXPECT_EQ(problems("[[case]]\nname = \"a\"\nworkload.steps = 0\n[[case]]\nname = \"b\"\n"
+                     "workload = { evaluate_every = 1, steps = 0 }\n" +
+                     kSmall + "[[strategy]]\nrun = \"bps\"\n"),
+            "test.toml:3: --steps is 0; it must be at least 1.\n"
+            "test.toml:6: --evaluate-every needs --lr.\n"
+            "test.toml:6: --steps is 0; it must be at least 1.\n"
+            "test.toml:15: unknown strategy 'bps'");
+}
+
+TEST_F(ScenarioFile, ATargetNeedsModelsToJudge) {
+  const std::string target = "[target]\naccuracy = 0.9\n";
+  EXPECT_NE(problems(target + "[workload]\nepochs = 2\n" + kSmall).find("evaluate_every"),
+            std::string::npos);
+  EXPECT_EQ(problems(target + "[workload]\nlr = 1\nepochs = 2\nevaluate_every = 5\n" + kSmall), "");
 }
 
 TEST_F(ScenarioFile, RefusesSweepsThatMeanNothing) {
