@@ -43,7 +43,9 @@ def speedup(name, key):
 
 def accuracy(row):
     spread = row["accuracy_consensus"]
-    return "-" if spread is None else f"{100 * spread['mean']:.2f} ± {100 * spread['spread']:.2f}"
+    if spread is None:
+        return "-"
+    return f"{100 * spread['mean']:.2f}" + (f" ± {100 * spread['spread']:.2f}" if row["seeds"] > 1 else "")
 
 
 def mixing(results, labels):
@@ -80,10 +82,13 @@ def tables(results):
     yield from mixing(results, labels)
     for verdict in results["expectations"]:
         yield f"- {'holds' if verdict['holds'] else '**does not hold**'}: {verdict['text']}"
-    seeds = max(row["seeds"] for row in results["table"])
+    seeds = sorted({row["seeds"] for row in results["table"]})
+    counted = f"{seeds[-1]} seeds"
+    if len(seeds) > 1:
+        counted = f"{seeds[0]} to {counted} (± where there are several)"
     wall = results["wall"]
     yield ""
-    yield (f"`huddle compare {scenario['name']}`, {seeds} seeds, {wall['machine']}, {datetime.date.today()}; the runs "
+    yield (f"`huddle compare {scenario['name']}`, {counted}, {wall['machine']}, {datetime.date.today()}; the runs "
            f"took {sum(wall['by_run'].values()) / 60:.1f} minutes in all, as many at once as there are cores.")
 
 

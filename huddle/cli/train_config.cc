@@ -302,17 +302,28 @@ std::int64_t adopt_checkpoint(const CLI::App& command, TrainConfig& config) {
 
 namespace {
 
+// Other options, another name: reports compare what is alike.
+std::string name_of_options(const TrainConfig& config) {
+  std::vector<std::string> parts;
+  if (is_simulated(config.engine)) parts.emplace_back("plain LAN");
+  const std::pair<const char*, std::string> options[] = {{"racks ", config.racks},
+                                                         {"compute ", config.compute},
+                                                         {"latency ", config.latency},
+                                                         {"bandwidth ", config.bandwidth},
+                                                         {"slow ", joined(config.slow, ", ")}};
+  for (const auto& [name, value] : options)
+    if (!value.empty()) parts.push_back(name + value);
+  if (config.jitter > 0) parts.push_back(concat("jitter ", config.jitter));
+  return joined(parts, ", ");
+}
+
 // What the options describe. In simulation nothing is free: without options it is a plain LAN, as
 // in clusters/lan.toml.
 Cluster cluster_of_options(const TrainConfig& config) {
   Cluster cluster;
   cluster.workers = config.workers;
+  cluster.name = name_of_options(config);
   if (is_simulated(config.engine)) {
-    cluster.name = "plain LAN";  // Other options, another name: reports compare what is alike.
-    for (const std::string& option : {config.racks, config.compute, config.latency,
-                                      config.bandwidth, joined(config.slow, ", ")})
-      if (!option.empty()) cluster.name += ", " + option;
-    if (config.jitter > 0) cluster.name += concat(", jitter ", config.jitter);
     cluster.nic_bytes_per_second = 1.25e9;
     cluster.latency_in_rack = 1e-4;
     cluster.compute_per_step = 0.035;

@@ -66,8 +66,7 @@ void Boundary::run(std::int64_t number, const Group& group) {
     overwrite(number, group);
   else
     pull(number, group);
-  if (parts_.slots == SlotPolicy::reset)
-    for (const Slot& slot : replica_.slots()) slot.values.zero_();
+  if (parts_.slots == SlotPolicy::reset) replica_.reset_slots();
   previous_rate_ = replica_.learning_rate();
 }
 

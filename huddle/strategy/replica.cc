@@ -49,6 +49,11 @@ void Replica::update(Range range) {
               updates_ + 1);
 }
 
+void Replica::reset_slots() {
+  for (const Slot& slot : slots_) slot.values.zero_();
+  updates_ = 0;
+}
+
 const std::vector<Bucket>& Replica::cut(int buckets) {
   check(buckets >= 1, "cut into fewer than one bucket");
   std::vector<std::int64_t> sizes;  // Without parameters of no elements, which could fill a bucket.

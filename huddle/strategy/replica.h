@@ -66,6 +66,9 @@ class Replica {
   void update(Range range);
   void end_update() { ++updates_; }
 
+  // As before the first update: all slots are zero, and updates count from there.
+  void reset_slots();
+
   // Cuts the parameters into at most `buckets` stretches of about equal bytes, whole parameters
   // each, in the order in which backward finishes them. Strategies call it once, when they are
   // made. REQUIRES: buckets >= 1.

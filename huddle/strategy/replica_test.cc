@@ -57,6 +57,20 @@ TEST(Replica, UpdatesOnlyTheRangeWithItsLearningRate) {
   EXPECT_TRUE(replica.slots()[0].values.equal(at::tensor({0.0f, 1.0f, 1.0f, 0.0f, 0.0f})));
 }
 
+TEST(Replica, AResetIsANewBeginning) {
+  Replica fresh = replica_of({4});
+  fresh.update(fresh.everything());
+  Replica reset = replica_of({4});
+  for (int step = 0; step < 20; ++step) {
+    reset.update(reset.everything());
+    reset.end_update();
+  }
+  reset.parameters().fill_(1);
+  reset.reset_slots();
+  reset.update(reset.everything());
+  EXPECT_TRUE(reset.parameters().equal(fresh.parameters())) << "Adam's correction begins anew too";
+}
+
 TEST(Replica, CountsOneUpdateForAllPartsOfAStep) {
   Replica whole = replica_of({5});
   Replica parted = replica_of({5});

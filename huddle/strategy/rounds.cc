@@ -189,7 +189,7 @@ std::vector<RoundPreset> round_presets() {
              .tau = "2",
              .keys = {alpha_key(kElasticAlpha),
                       choice_key("overlap", "none",
-                                 "round: the anchor travels during the next round; same values",
+                                 "round: the anchor travels during the next round; same parameters",
                                  {"none", "round"})}}),
        easgd},
       {info({.name = "cocod",

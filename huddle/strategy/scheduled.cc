@@ -90,6 +90,7 @@ class ScheduledAveraging final : public Strategy {
                                statistics_sequence(step));
     });
     in_flight_.settle(from);
+    if (slots_ == SlotPolicy::reset) replica_.reset_slots();
   }
 
   // Parameters, and optimizer slots as their policy says.
@@ -98,12 +99,11 @@ class ScheduledAveraging final : public Strategy {
     const Group group = group_of(step);
     Exchange total = averager.average(endpoint, group, part(replica_.parameters(), bucket.range),
                                       sequence(step, bucket, 0));
-    for (std::size_t slot = 0; slot < replica_.slots().size(); ++slot) {
-      const at::Tensor values = part(replica_.slots()[slot].values, bucket.range);
-      if (slots_ == SlotPolicy::reset) values.zero_();
-      if (slots_ != SlotPolicy::average) continue;
-      append(total, averager.average(endpoint, group, values, sequence(step, bucket, 1 + slot)));
-    }
+    if (slots_ != SlotPolicy::average) return total;
+    for (std::size_t slot = 0; slot < replica_.slots().size(); ++slot)
+      append(total,
+             averager.average(endpoint, group, part(replica_.slots()[slot].values, bucket.range),
+                              sequence(step, bucket, 1 + slot)));
     return total;
   }
 
