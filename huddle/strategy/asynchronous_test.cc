@@ -138,11 +138,24 @@ TEST_P(Eager, ReplicasWithMomentumEndEqualToTheLastBit) {
   EXPECT_GT(run.parameters[0].abs().max().item<double>(), 0);
 }
 
+// Workers that were late apply rounds at steps whose rates are not those of the rounds.
+TEST_P(Eager, ReplicasUnderAScheduleEndEqualToTheLastBit) {
+  const Descended run = descend({.spec = GetParam(),
+                                 .workers = 4,
+                                 .steps = 30,
+                                 .learning_rate = [](int step) { return 0.1 / (1 + step); },
+                                 .compute = 0.0002,
+                                 .slowdowns = {{.worker = {2}, .factor = 8}}});
+  EXPECT_TRUE(all_equal(run.parameters));
+  EXPECT_GT(run.parameters[0].abs().max().item<double>(), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, Eager, testing::Values("eager", "eager:mode=solo"));
 
 TEST(EagerAlone, IsPlainTraining) {
-  const Descended plain = descend({.spec = "bsp", .workers = 1});
-  const Descended eager = descend({.spec = "eager", .workers = 1});
+  const auto falling = [](int step) { return 0.1 / (1 + step); };
+  const Descended plain = descend({.spec = "bsp", .workers = 1, .learning_rate = falling});
+  const Descended eager = descend({.spec = "eager", .workers = 1, .learning_rate = falling});
   EXPECT_TRUE(at::equal(plain.parameters[0], eager.parameters[0]));
 }
 

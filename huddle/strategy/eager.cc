@@ -40,15 +40,17 @@ class Eager final : public Strategy {
 
   void before_forward(Step) override { start(); }
 
-  // All rounds that have finished but the newest are applied here, that one by the caller.
+  // All rounds that have finished are applied here; the caller ends the newest one's update.
   Update before_update(Step) override {
     rounds_.contribute(replica_.gradients());
     std::vector<PartialRound> rounds = take();
     std::erase_if(rounds, is_empty);
     if (rounds.empty()) return Update::skip;
-    for (std::size_t i = 0; i + 1 < rounds.size(); ++i) apply(rounds[i]);
-    replica_.gradients().copy_(rounds.back().mean);
-    return Update::apply;
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      if (i > 0) replica_.end_update();
+      apply(rounds[i]);
+    }
+    return Update::done;
   }
 
   Outcome parameters_updated(Step) override { return outcome(); }
@@ -61,7 +63,10 @@ class Eager final : public Strategy {
     rounds_.leave();
     for (bool is_over = false; !is_over;)
       for (const PartialRound& round : take()) {
-        if (!is_empty(round)) apply(round);
+        if (!is_empty(round)) {
+          apply(round);
+          replica_.end_update();
+        }
         is_over = round.is_last;
       }
     rounds_.finish();
@@ -81,7 +86,7 @@ class Eager final : public Strategy {
 
   std::vector<PartialRound> take() {
     const Time from = endpoint_.now();
-    std::vector<PartialRound> rounds = rounds_.take();
+    std::vector<PartialRound> rounds = rounds_.take(replica_.learning_rate());
     std::vector<Exchange> exchanges;
     for (const PartialRound& round : rounds) {
       exchanges.push_back(round.exchange);
@@ -91,11 +96,15 @@ class Eager final : public Strategy {
     return rounds;
   }
 
+  // With the round's own rate: whoever comes late may have another one by now, and would end with
+  // another model.
   void apply(const PartialRound& round) {
+    const double own_rate = replica_.learning_rate();
     replica_.gradients().copy_(round.mean);
     clip(replica_.gradients(), clip_norm_);
+    replica_.set_learning_rate(round.learning_rate);
     replica_.update(replica_.everything());
-    replica_.end_update();
+    replica_.set_learning_rate(own_rate);
   }
 
   Outcome outcome() const {

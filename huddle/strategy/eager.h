@@ -13,15 +13,15 @@
 //
 // Ours: (1) A program beside each worker takes part in the averages. (2) A worker that was late
 // finds one or more finished rounds: it applies all of them, in order, and goes on computing
-// without waiting; one that finds none waits for the round to come. So replicas that have seen
-// equally many rounds are equal to the last bit. (As we recall it, the authors keep but the newest
-// result, and synchronise models from time to time.) (3) With each round travels a second, small
-// average: how many gradients it holds and who is about to leave. By it all stop after the same
-// round, the first at which the gradients of all rounds are as many as all workers together were to
-// take; what is left in the workers' sums goes into one more round. A round without any gradient is
-// no update.
+// without waiting; one that finds none waits for the round to come. A round is applied with the
+// learning rate of whoever began it. So replicas that have seen equally many rounds are equal to
+// the last bit. (As we recall it, the authors keep but the newest result, and synchronise models
+// from time to time.) (3) With each round travels a second, small sum: how many gradients it holds,
+// with which rate it was begun and who is about to leave. By it all stop after the same round, the
+// first at which the gradients of all rounds are as many as all workers together were to take; what
+// is left in the workers' sums goes into one more round. A round without any gradient is no update.
 //
-// Cost per round: an average of M bytes among all workers and one of N + 1 numbers; one control
+// Cost per round: an average of M bytes among all workers and a sum of 2 N + 1 numbers; one control
 // message to everybody from whoever begins it. Nothing overlaps with backward: a round begins with
 // complete gradients. Optimizer state is equal everywhere, since all apply the same rounds;
 // BatchNorm statistics stay local. The collective needs everybody: a lost worker ends the run.

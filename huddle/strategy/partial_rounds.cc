@@ -44,10 +44,10 @@ void PartialRounds::leave() {
   endpoint_.exclusive([&] { shared_.leaves = true; });
 }
 
-std::vector<PartialRound> PartialRounds::take() {
+std::vector<PartialRound> PartialRounds::take(double learning_rate) {
   bool is_late = false;
   endpoint_.exclusive([&] { is_late = !shared_.finished.empty(); });
-  if (!is_late) begin_round_if_due();
+  if (!is_late) begin_round_if_due(learning_rate);
   hear_of_a_round();
   std::vector<PartialRound> rounds;
   endpoint_.exclusive([&] {
@@ -72,8 +72,12 @@ void PartialRounds::hear_of_a_round() {
   heard.wait(how_.averaging.deadline);
 }
 
-void PartialRounds::begin_round_if_due() {
+void PartialRounds::begin_round_if_due(double learning_rate) {
   if (!may_begin()) return;
+  endpoint_.exclusive([&] {
+    shared_.begun = taken_;
+    shared_.learning_rate = learning_rate;
+  });
   // A send that nobody waits for goes on by itself: whoever began the round already ignores it.
   for (int worker = 0; worker < endpoint_.workers(); ++worker)
     endpoint_.send(WorkerId{worker}, kStartTag, number(taken_));
@@ -111,22 +115,31 @@ void PartialRounds::await_start(Endpoint& endpoint, std::int64_t round) {
 PartialRound PartialRounds::run_round(Endpoint& endpoint, std::int64_t round, Averager& averager) {
   const int workers = endpoint.workers();
   const Group everyone = Group::everyone(workers);
-  at::Tensor news = at::zeros({workers + 1}, at::kDouble);  // Who leaves; last, how many gradients.
-  double* const numbers = news.mutable_data_ptr<double>();
+  // Who leaves, and with which rate those who began the round did; last, how many gradients. They
+  // are added up, not averaged, so that a rate arrives with the bits that it had.
+  at::Tensor news = at::zeros({2 * workers + 1}, at::kDouble);
+  const std::vector<double> added_up(static_cast<std::size_t>(workers), 1.0);
+  double* const leaves = news.mutable_data_ptr<double>();
+  double* const rates = leaves + workers;
+  double& gradients = rates[workers];
+  const int self = endpoint.self().value;
   endpoint.exclusive([&] {
     contribution_.copy_(shared_.sum);
     shared_.sum.zero_();
-    numbers[workers] = static_cast<double>(std::exchange(shared_.gradients, 0));
-    numbers[endpoint.self().value] = shared_.leaves ? 1 : 0;
+    gradients = static_cast<double>(std::exchange(shared_.gradients, 0));
+    leaves[self] = shared_.leaves ? 1 : 0;
+    rates[self] = shared_.begun == round ? shared_.learning_rate : 0;
   });
   const auto sequence = static_cast<std::uint32_t>(2 * round);
   PartialRound result;
   result.exchange = averager.average(endpoint, everyone, contribution_, Sequence{sequence});
-  append(result.exchange, averager.average(endpoint, everyone, news, Sequence{sequence + 1}));
+  append(result.exchange,
+         averager.average(endpoint, everyone, news, Sequence{sequence + 1}, added_up));
   std::vector<bool> leaving;
-  for (int worker = 0; worker < workers; ++worker) leaving.push_back(numbers[worker] > 0);
+  for (int worker = 0; worker < workers; ++worker) leaving.push_back(leaves[worker] > 0);
   result.mean = contribution_.clone();
-  result.gradients = std::llround(numbers[workers] * workers);
+  result.gradients = std::llround(gradients);
+  result.learning_rate = *std::max_element(rates, rates + workers);
   result.is_last = std::find(leaving.begin(), leaving.end(), false) == leaving.end();
   endpoint.exclusive([&] {
     shared_.finished.push_back(result);

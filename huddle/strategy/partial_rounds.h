@@ -18,6 +18,7 @@ namespace huddle {
 struct PartialRound {
   at::Tensor mean;             // Sum of the contributions over the number of workers.
   std::int64_t gradients = 0;  // In all contributions together.
+  double learning_rate = 0;    // Of whoever began it; the largest where several did.
   bool is_last = false;        // Everybody had said that it leaves.
   Exchange exchange;
 };
@@ -44,14 +45,14 @@ class PartialRounds {
   void leave();
 
   // The rounds that have finished since the last call, at least one: waits for it, and begins it
-  // where that is this worker's turn.
-  std::vector<PartialRound> take();
+  // where that is this worker's turn, with this learning rate.
+  std::vector<PartialRound> take(double learning_rate);
 
   // After the last round: waits for the program's end.
   void finish() { program_.wait(how_.averaging.deadline); }
 
  private:
-  void begin_round_if_due();
+  void begin_round_if_due(double learning_rate);
   bool may_begin() const;
   void hear_of_a_round();
   void serve(Endpoint& endpoint);
@@ -67,6 +68,8 @@ class PartialRounds {
     at::Tensor sum;              // Of gradients that are in no round yet.
     std::int64_t gradients = 0;  // In `sum`.
     bool leaves = false;
+    std::int64_t begun = -1;  // The last round that this worker began, and its rate for it.
+    double learning_rate = 0;
     std::deque<PartialRound> finished;      // Not taken yet.
     std::deque<std::vector<bool>> leaving;  // After each of them.
   };
