@@ -10,6 +10,7 @@
 #include <string>
 
 #include "huddle/core/error.h"
+#include "huddle/strategy/lanes.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/strategy/step.h"
 #include "huddle/train/timing.h"
@@ -32,14 +33,16 @@ struct Timed {
   std::map<int, Seconds> blocked;     // By worker: wait and exchange.
 };
 
-Timed time_on(const Cluster& cluster, const std::string& strategy, std::int64_t steps) {
+Timed time_on(const Cluster& cluster, const std::string& strategy, std::int64_t steps,
+              Deadline deadline = {}) {
   const auto launcher = make_sim_launcher({.cluster = cluster});
   Timed timed;
   timed.result = time_strategy(*launcher, 1e8,
                                {.strategy = strategy,
                                 .workers = cluster.workers,
                                 .steps = steps,
-                                .compute = {cluster.compute_per_step, cluster.backward_share}},
+                                .compute = {cluster.compute_per_step, cluster.backward_share},
+                                .deadline = deadline},
                                [&](const StepRecord& record) {
                                  ++timed.steps[record.worker.value];
                                  timed.blocked[record.worker.value] +=
@@ -115,6 +118,46 @@ TEST_P(TheBudget, IsTakenExactlyAndFastWorkersTakeMoreOfIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(SimAsync, TheBudget, testing::Values("asp", "ad_psgd"));
+
+class AStep : public testing::TestWithParam<const char*> {};
+
+// Services hear of nobody while all compute.
+TEST_P(AStep, MayTakeLongerThanTheDeadline) {
+  Cluster cluster = eight();
+  cluster.compute_per_step = 1000;
+  const Timed timed = time_on(cluster, GetParam(), 3, {400});
+  if (timed.result.error) std::rethrow_exception(timed.result.error);
+  EXPECT_EQ(timed.result.summary.steps_taken, 8 * 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(SimAsync, AStep,
+                         testing::Values("asp", "ssp", "ad_psgd", "eager", "eager:mode=solo"));
+
+// Worker 0 asks for an average and goes away.
+TEST(SimAsync, APassiveAdPsgdWorkerNoticesThatItsServiceFailed) {
+  Cluster cluster = eight();
+  cluster.workers = 2;
+  std::int64_t steps = 0;
+  const auto run = [&](Endpoint& endpoint) {
+    if (endpoint.self().value == 0) {
+      const Tag request{Kind::control, Purpose::request, kPairLane, {}};
+      endpoint.send({1}, request, at::zeros({2}, at::kDouble));
+      endpoint.compute({}, 100);
+      return;
+    }
+    Replica replica(at::zeros({4}), at::zeros({4}), at::zeros({0}), {4}, UpdateRule({}));
+    Meter meter;
+    const auto strategy = make_strategy("ad_psgd", {endpoint, replica, meter, {.deadline = {2}}});
+    for (Step step; step.value < 50; ++step.value) {
+      strategy->before_forward(step);
+      endpoint.compute(step, 1);
+      take_step(*strategy, replica, step);
+      ++steps;
+    }
+  };
+  EXPECT_THROW(make_sim_launcher({.cluster = cluster})->run(run), Timeout);
+  EXPECT_LE(steps, 3);
+}
 
 class ALoss : public testing::TestWithParam<std::tuple<const char*, double>> {};
 

@@ -13,6 +13,7 @@
 #include "huddle/core/random.h"
 #include "huddle/strategy/averages_in_flight.h"
 #include "huddle/strategy/lanes.h"
+#include "huddle/strategy/patience.h"
 #include "huddle/strategy/step.h"
 #include "huddle/strategy/step_budget.h"
 
@@ -119,8 +120,10 @@ class AdPsgd final : public Strategy {
     return *std::next(others_.begin(), static_cast<std::ptrdiff_t>(random.below(others_.size())));
   }
 
-  // The meter hears of the exchanges that have ended, those of the service too.
+  // The meter hears of the exchanges that have ended, those of the service too. If that failed,
+  // nobody averages with this worker any more.
   void settle() {
+    if (service_.ready()) service_.wait(deadline_);
     in_flight_.settle(endpoint_.now());
     std::vector<Exchange> served;
     endpoint_.exclusive([&] { served.swap(served_); });
@@ -160,7 +163,8 @@ class AdPsgd final : public Strategy {
     std::set<WorkerId> asking = others_;
     at::Tensor asked = at::zeros({2}, at::kDouble);
     while (!asking.empty()) try {
-        endpoint.receive_any(kRequestTag, asked).wait(deadline_);
+        Pending request = endpoint.receive_any(kRequestTag, asked);
+        wait_patiently(request);
         const double* const numbers = asked.const_data_ptr<double>();
         const WorkerId peer{static_cast<int>(numbers[0])};
         if (numbers[1] != 0) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "huddle/core/error.h"
+#include "huddle/strategy/patience.h"
 
 namespace huddle {
 namespace {
@@ -12,9 +13,6 @@ namespace {
 // How many requests may be on their way at once. With a single receive, each would set out only
 // when the one before it has arrived, and a large cluster would wait for the sum of all latencies.
 constexpr int kReceives = 64;
-
-// Slow workers have deadlines of their own; the service merely looks up this often.
-constexpr Deadline kPatience{60};
 
 // Requests in the order of their arrival, and who has ended.
 class Inbox {
@@ -32,7 +30,7 @@ class Inbox {
     Letter letter = take();
     post();
     try {
-      letter.receive.wait(kPatience);
+      wait_patiently(letter.receive);
     } catch (const PeerLost& lost) {
       return {lost.peer(), std::nullopt};
     }
@@ -61,13 +59,7 @@ class Inbox {
   std::size_t first_ready() {
     std::vector<Pending*> receives;
     for (Letter& letter : letters_) receives.push_back(&letter.receive);
-    while (true) {
-      try {
-        return wait_any(receives, kPatience);
-      } catch (const Timeout&) {
-        continue;
-      }
-    }
+    return wait_patiently(receives);
   }
 
   Endpoint& endpoint_;

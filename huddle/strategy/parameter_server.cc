@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "huddle/core/error.h"
+#include "huddle/strategy/patience.h"
 
 namespace huddle {
 namespace {
@@ -114,7 +115,7 @@ WorkerId ParameterServer::next_arrival() {
     awaited.push_back(&clients_[i].arriving[clients_[i].arrived]);
     from.push_back({static_cast<int>(i)});
   }
-  return from[wait_any(awaited, options_.deadline)];
+  return from[wait_patiently(awaited)];
 }
 
 // The next part of what this worker pushes is there.

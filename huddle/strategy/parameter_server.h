@@ -32,7 +32,7 @@ struct ServerOptions {
   Scale scale = Scale::by_workers;
   std::optional<std::int64_t> bound;  // Nothing: nobody is ever held back.
   std::int64_t budget = 0;  // Steps of all workers together; 0: workers end by themselves.
-  Deadline deadline;        // For each wait.
+  Deadline deadline;        // For each wait but that for gradients.
 };
 
 // What the server knows beyond its options, all that a resumed run needs.

@@ -13,6 +13,7 @@
 
 #include "huddle/strategy/averages_in_flight.h"
 #include "huddle/strategy/lanes.h"
+#include "huddle/strategy/patience.h"
 
 namespace huddle {
 namespace {
@@ -108,7 +109,8 @@ void PartialRounds::serve(Endpoint& endpoint) {
 void PartialRounds::await_start(Endpoint& endpoint, std::int64_t round) {
   at::Tensor begun = number(-1);
   do {
-    endpoint.receive_any(kStartTag, begun).wait(how_.averaging.deadline);
+    Pending started = endpoint.receive_any(kStartTag, begun);
+    wait_patiently(started);
   } while (begun.const_data_ptr<double>()[0] < static_cast<double>(round));
 }
 

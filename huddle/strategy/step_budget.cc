@@ -10,6 +10,7 @@
 
 #include "huddle/core/error.h"
 #include "huddle/strategy/lanes.h"
+#include "huddle/strategy/patience.h"
 
 namespace huddle {
 namespace {
@@ -74,7 +75,8 @@ void StepBudget::serve(Endpoint& endpoint) {
   std::map<WorkerId, Pending> answers;
   at::Tensor request = at::zeros({2}, at::kDouble);
   while (static_cast<int>(left.size()) < endpoint.workers()) try {
-      endpoint.receive_any(kRequestTag, request).wait(deadline_);
+      Pending asked = endpoint.receive_any(kRequestTag, request);
+      wait_patiently(asked);
       const WorkerId worker{static_cast<int>(request.const_data_ptr<double>()[0])};
       if (request.const_data_ptr<double>()[1] == 0) {
         left.insert(worker);
