@@ -15,20 +15,31 @@ std::string plain(double number) {
   return number == std::floor(number) ? std::to_string(std::llround(number)) : concat(number);
 }
 
+bool is_in_range(const KeyInfo& key, double number) {
+  return key.ends == KeyInfo::Ends::included ? key.minimum <= number && number <= key.maximum
+                                             : key.minimum < number && number < key.maximum;
+}
+
+std::string range_of(const KeyInfo& key) {
+  const bool has_maximum = key.maximum < kUnbounded;
+  const std::string least = plain(key.minimum);
+  const std::string most = plain(key.maximum);
+  if (key.ends == KeyInfo::Ends::excluded)
+    return has_maximum ? concat("above ", least, " and below ", most) : concat("above ", least);
+  return has_maximum ? concat("from ", least, " to ", most) : concat("at least ", least);
+}
+
 double parse_number(std::string_view what, std::string_view name, const KeyInfo& key,
                     const std::string& value) {
   double number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   const bool whole = key.type != KeyInfo::Type::integer || number == std::floor(number);
   if (error == std::errc() && end == value.data() + value.size() && std::isfinite(number) &&
-      whole && number >= key.minimum && number <= key.maximum)
+      whole && is_in_range(key, number))
     return number;
-  const std::string range = key.maximum >= kUnbounded
-                                ? concat("at least ", plain(key.minimum))
-                                : concat("from ", plain(key.minimum), " to ", plain(key.maximum));
   throw UsageError(concat(what, " '", name, "': ", key.name, "='", value, "' is not ",
                           key.type == KeyInfo::Type::integer ? "a whole number " : "a number ",
-                          range, "."));
+                          range_of(key), "."));
 }
 
 void validate(std::string_view what, const SpecInfo& info, const KeyInfo& key,

@@ -34,13 +34,15 @@ inline constexpr double kUnbounded = 0x1p53;
 struct KeyInfo {
   // A text is free here; whoever reads it checks it.
   enum class Type { integer, number, choice, text };
+  enum class Ends { included, excluded };
 
   std::string name;
   Type type = Type::integer;
   std::string fallback;                   // The value when the key is not given.
   std::string help;                       // One line.
-  double minimum = 0;                     // Of an integer or number, inclusive.
-  double maximum = kUnbounded;            // Likewise.
+  double minimum = 0;                     // Of an integer or number.
+  double maximum = kUnbounded;            // Likewise. An integer that becomes an int needs one.
+  Ends ends = Ends::included;             // Whether these two are allowed themselves.
   std::vector<std::string> choices = {};  // Of a choice.
 };
 

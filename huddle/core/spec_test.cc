@@ -52,6 +52,13 @@ SpecInfo some_info() {
                     .minimum = -1,
                     .maximum = 1,
                     .choices = {}},
+                   {.name = "decay",
+                    .type = number,
+                    .fallback = "0.9",
+                    .help = "",
+                    .maximum = 1,
+                    .ends = KeyInfo::Ends::excluded,
+                    .choices = {}},
                    {.name = "algorithm",
                     .type = choice,
                     .fallback = "ring",
@@ -135,6 +142,14 @@ TEST(Options, RefusesNumbersOutOfRangeOrNotNumbers) {
         << value;
 }
 
+TEST(Options, SaysWhereTheEndsOfARangeAreExcluded) {
+  EXPECT_EQ(options("bsp:decay=0.001").number("decay"), 0.001);
+  for (const char* const value : {"0", "1", "-1", "1.5"})
+    EXPECT_TRUE(contains(refusal([&] { options(std::string("bsp:decay=") + value); }),
+                         "a number above 0 and below 1."))
+        << value;
+}
+
 TEST(Options, NamesNoUpperEndWhereThereIsNone) {
   EXPECT_TRUE(contains(refusal([] { options("bsp:period=0"); }), "a whole number at least 1."));
   EXPECT_NE(refusal([] { options("bsp:period=1e19"); }), "");
@@ -149,8 +164,9 @@ TEST(Options, RefusesAnUnknownChoiceAndNamesTheAllowedOnes) {
 
 TEST(Options, RefusesAnUnknownKeyAndNamesTheAllowedOnes) {
   const std::string message = refusal([] { options("bsp:bucket=2"); });
-  for (const char* const part : {"strategy 'bsp'", "unknown key 'bucket'",
-                                 "did you mean 'buckets'?", "buckets, period, alpha, algorithm"})
+  for (const char* const part :
+       {"strategy 'bsp'", "unknown key 'bucket'", "did you mean 'buckets'?",
+        "buckets, period, alpha, decay, algorithm"})
     EXPECT_TRUE(contains(message, part)) << message;
 }
 

@@ -226,6 +226,7 @@ TEST(Asynchronous, RefusesWhatCannotWork) {
   refused("eager:mode=all");
   refused("random_groups:group=1");
   refused("random_groups:group=9");
+  refused("random_groups:group=4294967298");
   setting.cluster.workers = 1;
   refused("ad_psgd");
   refused("random_groups");

@@ -211,7 +211,8 @@ SpecInfo p_reduce_info() {
       .keys = {{.name = "group",
                 .fallback = "3",
                 .help = "how many workers average together",
-                .minimum = 2},
+                .minimum = 2,
+                .maximum = 1 << 20},
                choice_key("weights", "dynamic",
                           "dynamic: models that are behind count less; constant: all count alike",
                           {"dynamic", "constant"}),
@@ -222,7 +223,8 @@ SpecInfo p_reduce_info() {
                 .type = KeyInfo::Type::number,
                 .fallback = "0.9",
                 .help = "of dynamic weights: what a model counts for each step that it is behind",
-                .maximum = 1},
+                .maximum = 1,
+                .ends = KeyInfo::Ends::excluded},
                choice_key("filter", "on", "on: groups are changed where they would isolate workers",
                           {"on", "off"}),
                {.name = "window",
@@ -238,8 +240,6 @@ SpecInfo p_reduce_info() {
 
 void check_p_reduce(const Options& options, const StrategySetting& setting) {
   const GroupFormer checked(former_options(options, setting.cluster.workers));
-  constexpr std::int64_t kAnyIteration[] = {0};
-  dynamic_weights(kAnyIteration, {.decay = options.number("decay")});
 }
 
 std::unique_ptr<Strategy> make_p_reduce(const Options& options, const StrategyContext& context) {

@@ -205,14 +205,16 @@ TEST(PReduce, RefusesWhatCannotWork) {
   EXPECT_EQ(refusal("p_reduce:group=8,window=1", 8), "accepted");
   EXPECT_EQ(refusal("p_reduce:group=3,window=1,filter=off", 8), "accepted");
   const std::pair<const char*, const char*> refused[] = {
-      {"p_reduce:group=1", "at least 2"},
+      {"p_reduce:group=1", "from 2 to 1048576"},
+      {"p_reduce:group=4294967298", "group='4294967298' is not a whole number from 2 to 1048576"},
       {"p_reduce:group=9", "give 2 to 8"},
       {"p_reduce:group=3,window=3", "ceil((8-1)/(3-1)) = 4"},
       {"p_reduce:window=0", "nor 'auto'"},
       {"p_reduce:window=4x", "nor 'auto'"},
-      {"p_reduce:decay=0", "0.9 is the default"},
-      {"p_reduce:decay=1", "0.9 is the default"},
-      {"p_reduce:decay=1.5", "decay='1.5'"},
+      {"p_reduce:decay=0", "above 0 and below 1"},
+      {"p_reduce:decay=1", "above 0 and below 1"},
+      {"p_reduce:decay=1.5", "decay='1.5' is not a number above 0 and below 1"},
+      {"p_reduce:decay=-1", "above 0 and below 1"},
       {"p_reduce:algorithm=pair", "algorithm"},
   };
   for (const auto& [spec, reason] : refused)

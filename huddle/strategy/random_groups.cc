@@ -30,7 +30,8 @@ SpecInfo random_groups_info() {
                 .keys = {{.name = "group",
                           .fallback = "3",
                           .help = "the size of a group; some have one member less",
-                          .minimum = 2},
+                          .minimum = 2,
+                          .maximum = 1 << 20},
                          {.name = "seed", .fallback = "0", .help = "of the draw"}}};
   for (KeyInfo& key : scheduled_keys()) info.keys.push_back(std::move(key));
   return info;
