@@ -219,11 +219,11 @@ GroupFormer::Groups GroupFormer::form() {
   return groups;
 }
 
-// Until the window is full, no group is asked to connect it. At the end there is no time left for
-// that.
+// Until the window is full, no group is asked to connect it; one that grows with the workers has to
+// fill up again. At the end there is no time left for that.
 bool GroupFormer::is_filtering() const {
   return options_.filter == GroupFormerOptions::Filter::on && !ended_ &&
-         counters_.groups >= window() - 1;
+         graph_.groups() >= window() - 1;
 }
 
 FormedGroup GroupFormer::emit(const Pick& pick) {
@@ -249,10 +249,9 @@ FormedGroup GroupFormer::emit(const Pick& pick) {
 }
 
 void GroupFormer::note(const FormedGroup& group) {
-  if (is_filtering()) {
-    apart_ = graph_.connected_by(group.members) ? 0 : apart_ + 1;
-    counters_.longest_apart = std::max(counters_.longest_apart, apart_);
-  }
+  const bool leaves_apart = is_filtering() && !graph_.connected_by(group.members);
+  apart_ = leaves_apart ? apart_ + 1 : 0;
+  counters_.longest_apart = std::max(counters_.longest_apart, apart_);
   if (options_.filter == GroupFormerOptions::Filter::on) {
     graph_.add(group.members);
     graph_.keep(window() - 1);

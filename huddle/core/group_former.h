@@ -141,7 +141,7 @@ class GroupFormer {
   std::vector<Waiting> queue_;
   SyncGraph graph_;
   GroupFormerCounters counters_;
-  std::int64_t apart_ = 0;  // Groups since the window was last connected.
+  std::int64_t apart_ = 0;  // Groups since a full window was last connected.
   std::set<GroupId> aborted_;
   bool holding_ = false;
   bool ended_ = false;

@@ -281,6 +281,19 @@ TEST(GroupFormer, BridgesToANewcomerAtOnce) {
   EXPECT_EQ(former.window(), 3) << "two groups of two cannot connect four workers";
 }
 
+TEST(GroupFormer, FiltersAfterAJoinOnceTheLongerWindowIsFull) {
+  GroupFormer former({.workers = 3, .group = 2});
+  EXPECT_EQ(former.window(), 5);
+  EXPECT_EQ(report(former, {0, 2, 0, 1, 0, 1, 0, 1, 0, 1}), "0+2 0+1 0+1 0+1 0+1");
+  former.joined(WorkerId{3});
+  EXPECT_EQ(report(former, {3, 2}), "3+2");
+  EXPECT_EQ(former.window(), 7);
+  EXPECT_EQ(report(former, {0, 1}), "0+1") << "five of the six groups before it are known";
+  EXPECT_EQ(report(former, {0, 1}), "");
+  EXPECT_TRUE(former.holding());
+  EXPECT_EQ(report(former, {2}), "0+2*");
+}
+
 TEST(GroupFormer, TakesAJoinOfALivingWorkerForItsLoss) {
   GroupFormer former = unfiltered(3, 3);
   report(former, {0, 1});

@@ -30,6 +30,9 @@ class SyncGraph {
   // Forgets all but the newest `groups` groups. REQUIRES: groups >= 0.
   void keep(int groups);
 
+  // How many groups are remembered.
+  int groups() const { return static_cast<int>(groups_.size()); }
+
   // The member did not take part after all. Groups are numbered from 0 in the order in which they
   // were added; one that is forgotten already is nobody's concern.
   void withdraw(std::int64_t group, WorkerId member);
