@@ -8,15 +8,20 @@
 // 1 - lambda_2(q)/P, q_ij = the share of groups that hold both i and j. rho is 1 exactly if the
 // groups leave somebody apart, and (N-P)/(N-1) if they were drawn uniformly.
 //
-// Cost: P^2 additions for a group, 4/3 N^3 operations for rho.
+// All of this is about those who are left: a lost worker is in no group, also of those before its
+// end, and not among the N. The others of such a group did end equal, as a smaller group does.
+//
+// Cost: equal groups are kept once, with their number, since a loss changes what they count for.
+// rho takes P^2 additions for each of them and 4/3 N^3 operations.
 
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 
+#include "huddle/core/group.h"
 #include "huddle/core/ids.h"
-#include "huddle/core/linear.h"
 
 namespace huddle {
 
@@ -28,7 +33,14 @@ class MeetingRates {
   // REQUIRES: the members are distinct, and workers; at least one.
   void add(std::span<const WorkerId> group);
 
-  std::int64_t groups() const { return groups_; }
+  // The member took no part in a group that was added. One in which nobody took part is no group.
+  // REQUIRES: `group` is as it was added, but for members that were withdrawn before.
+  void withdraw(std::span<const WorkerId> group, WorkerId member);
+
+  // The worker is gone. REQUIRES: it is a worker.
+  void lost(WorkerId worker);
+
+  std::int64_t groups() const;
 
   // 0 before the first group.
   double mean_size() const;
@@ -37,18 +49,19 @@ class MeetingRates {
   // the first group. REQUIRES: both are workers.
   double rate(WorkerId one, WorkerId other) const;
 
-  // Of all workers. 1 before the first group, and 0 for a single worker.
+  // Of all workers that are left. 1 before the first group, and 0 for a single worker.
   double rho() const;
 
   // What uniformly random groups of these sizes would have: (N - mean size) / (N - 1).
   double rho_of_random_groups() const;
 
  private:
-  int workers_;
-  std::int64_t groups_ = 0;
-  std::int64_t members_ = 0;
-  Matrix meetings_;           // Groups that hold both.
-  Matrix weighted_meetings_;  // The same, each group divided by its size.
+  Group without_lost(std::span<const WorkerId> group) const;
+  void note(const Group& group, std::int64_t times);
+
+  const int workers_;                    // In the beginning.
+  Group left_;                           // All but the lost ones.
+  std::map<Group, std::int64_t> times_;  // How often each group met, without the lost ones.
 };
 
 }  // namespace huddle

@@ -73,6 +73,32 @@ TEST(MeetingRates, IsOneExactlyWhereSomebodyIsApart) {
   EXPECT_LT(rates_of(4, {{{0}, {1}}, {{2}, {3}}, {{1}, {2}}}).rho(), 0.95);
 }
 
+TEST(MeetingRates, AreOfThoseWhoAreLeft) {
+  // Worker 3 never met anybody, worker 2 met both others once.
+  MeetingRates rates = rates_of(4, {{{0}, {1}, {2}}, {{0}, {1}}, {{2}}});
+  EXPECT_NEAR(rates.rho(), 1, 1e-14);
+  rates.lost(WorkerId{3});
+  EXPECT_NEAR(rates.rho(), rates_of(3, {{{0}, {1}, {2}}, {{0}, {1}}, {{2}}}).rho(), 1e-14);
+  rates.lost(WorkerId{2});
+  EXPECT_EQ(rates.groups(), 2) << "a group of a lost worker alone is none";
+  EXPECT_EQ(rates.mean_size(), 2);
+  EXPECT_NEAR(rates.rho(), 0, 1e-14) << "workers 0 and 1 ended both groups equal";
+  EXPECT_EQ(rates.rho_of_random_groups(), 0);
+  rates.lost(WorkerId{1});
+  EXPECT_EQ(rates.rho(), 0);
+  EXPECT_THROW(rates.lost(WorkerId{1}), LogicError);
+}
+
+TEST(MeetingRates, ForgetsWhoTookNoPart) {
+  MeetingRates rates = rates_of(3, {{{0}, {1}, {2}}, {{0}, {1}}, {{1}, {2}}});
+  rates.withdraw(Members{{0}, {1}, {2}}, WorkerId{1});
+  EXPECT_NEAR(rates.rho(), rates_of(3, {{{0}, {2}}, {{0}, {1}}, {{1}, {2}}}).rho(), 1e-14);
+  rates.withdraw(Members{{0}, {1}}, WorkerId{1});
+  rates.withdraw(Members{{0}}, WorkerId{0});
+  EXPECT_EQ(rates.groups(), 2) << "nobody took part";
+  EXPECT_THROW(rates.withdraw(Members{{0}, {1}}, WorkerId{0}), LogicError);
+}
+
 TEST(MeetingRates, HasEndsThatMakeSense) {
   EXPECT_EQ(MeetingRates(3).rho(), 1);
   EXPECT_EQ(MeetingRates(3).mean_size(), 0);

@@ -100,14 +100,17 @@ std::vector<Answer> Controller::handle(const Request& request) {
     case Request::Kind::abort: break;
   }
   std::vector<Answer> given = lost(request.lost);
-  for (Answer& answer : answers(former_.aborted(request.group, request.who)))
-    given.push_back(std::move(answer));
+  const GroupFormer::Groups regrouped = former_.aborted(request.group, request.who);
+  log_.withdraw(request.group, worker);
+  log_.withdraw(request.group, request.lost);
+  for (Answer& answer : answers(regrouped)) given.push_back(std::move(answer));
   return given;
 }
 
 std::vector<Answer> Controller::lost(WorkerId worker) {
   if (!client(worker).is_present) return {};  // It has left, or has been given up before.
   dismiss(worker);
+  log_.lost(worker);
   return answers(former_.lost({worker, former_.incarnation(worker)}));
 }
 

@@ -133,6 +133,44 @@ TEST(Controller, ReportsWhatItCounted) {
   EXPECT_EQ(figures.at("p_reduce.rho_random"), 0);
 }
 
+// Worker 3 dies before its first report, worker 2 in the middle of its second group.
+TEST(Controller, ReportsHowTheSurvivorsMix) {
+  Controller controller = pairs_of_four();
+  controller.lost({3});
+  controller.handle(ready(0, 1));
+  controller.handle(ready(2, 1));
+  controller.handle(ready(1, 1));
+  const GroupId group = controller.handle(ready(2, 9)).front().given.id;
+  EXPECT_EQ(controller.figures().at("p_reduce.staleness_max"), 8);
+  EXPECT_LT(controller.figures().at("p_reduce.rho"), 0.9) << "worker 2 has met both others";
+
+  controller.handle(ready(0, 2));
+  const Request abort{.kind = Kind::abort, .who = {{1}}, .group = group, .lost = {2}};
+  EXPECT_EQ(receivers(controller.handle(abort)), (std::vector<int>{0, 1}));
+  const std::map<std::string, double> figures = controller.figures();
+  EXPECT_EQ(figures.at("p_reduce.aborted"), 1);
+  EXPECT_EQ(figures.at("p_reduce.staleness.0"), 3) << "0 and 2 at first, 0 in the end";
+  EXPECT_EQ(figures.at("p_reduce.staleness.1"), 1) << "1, whose aborted group counts no more";
+  EXPECT_EQ(figures.at("p_reduce.staleness"), 0.25);
+  EXPECT_EQ(figures.at("p_reduce.staleness_max"), 1);
+  EXPECT_NEAR(figures.at("p_reduce.rho"), 0.5, 1e-12) << "0 alone, then with 1";
+  EXPECT_EQ(figures.at("p_reduce.rho_random"), 0.5);
+}
+
+TEST(GroupLog, ForgetsWhoAborted) {
+  GroupLog log(4);
+  log.add({.id = {0}, .members = {{0}, {1}, {2}}, .iterations = {5, 5, 7}});
+  log.add({.id = {1}, .members = {{3}}, .iterations = {1}});
+  log.withdraw({0}, {0});
+  log.withdraw({0}, {0});
+  log.withdraw({1}, {0});
+  EXPECT_EQ(log.figures("", {}).at("staleness.2"), 1);
+  EXPECT_EQ(log.figures("", {}).at("staleness.0"), 2);
+  log.add({.id = {2}, .members = {{1}, {2}, {0}, {3}}, .iterations = {7, 7, 7, 7}});
+  log.withdraw({0}, {2});
+  EXPECT_EQ(log.figures("", {}).at("staleness.0"), 6) << "2 is past that group and had finished it";
+}
+
 TEST(GroupLog, AddsUpTheTimeHeld) {
   GroupLog log(2);
   log.holding(false, 1);
