@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the scenarios of the papers' headlines and writes what they come to into docs/results.md.
 
-    tools/headlines.py                     all of them, with the build in build/ (about 40 minutes on 2 cores)
+    tools/headlines.py                     all of them, with the build in build/ (about 25 minutes on 2 cores)
     tools/headlines.py sesgd_latency       these only; the others keep their tables
 
 Each scenario's part of the document stands between two comments that name it. Exit status 1 when a run fails or an
