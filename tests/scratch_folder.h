@@ -16,7 +16,7 @@ namespace huddle {
 class ScratchFolder {
  public:
   ScratchFolder() {
-    std::string name = testing::TempDir() + "huddle_XXXXXX";
+    std::string name = testing::TempDir() + "huddle_" + std::string(6, 'X');  // As mkdtemp wants.
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no scratch folder: " + name);
     path_ = name;
   }

@@ -21,7 +21,7 @@ from pathlib import Path
 SEAM = ["huddle/core", "huddle/transport"]
 SYSTEM = ["fcntl.h", "stdlib.h", "sys/", "unistd.h"]
 MAY_INCLUDE = {
-    "huddle/core": (["huddle/core"], []),
+    "huddle/core": (["huddle/core"], ["fcntl.h", "unistd.h"]),  # For replace_file alone.
     "huddle/transport": (SEAM, ["ATen/core/Tensor.h"]),
     "huddle/transport/hub": (SEAM + ["huddle/transport/hub"], ["ATen/", "c10/"]),
     "huddle/transport/threads": (SEAM + ["huddle/transport/hub", "huddle/transport/threads"], ["ATen/", "c10/"]),

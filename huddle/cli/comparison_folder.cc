@@ -11,9 +11,9 @@
 #include <system_error>
 
 #include "huddle/core/error.h"
+#include "huddle/core/replace_file.h"
 #include "huddle/core/text.h"
 #include "huddle/report/comparison_files.h"
-#include "huddle/report/replace_file.h"
 
 namespace huddle {
 namespace {

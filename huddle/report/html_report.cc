@@ -9,8 +9,8 @@
 #include <system_error>
 
 #include "huddle/core/error.h"
+#include "huddle/core/replace_file.h"
 #include "huddle/core/text.h"
-#include "huddle/report/replace_file.h"
 
 namespace huddle {
 

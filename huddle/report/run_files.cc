@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "huddle/core/error.h"
+#include "huddle/core/replace_file.h"
 #include "huddle/core/text.h"
 #include "huddle/report/format.h"
-#include "huddle/report/replace_file.h"
 
 namespace huddle {
 namespace {

@@ -1,19 +1,16 @@
 #include "huddle/train/checkpoint.h"
 
 #include <caffe2/serialize/inline_container.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/csrc/jit/serialization/pickler.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "huddle/core/error.h"
+#include "huddle/core/replace_file.h"
 #include "huddle/core/text.h"
 
 namespace huddle {
@@ -21,22 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Under a temporary name first, and on the disk before it gets its own: a file of that name is
-// always whole.
-void write_whole(const fs::path& path, const char* data, std::size_t size) {
-  const fs::path temporary = path.string() + ".tmp";
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  bool written = file >= 0;
-  for (std::size_t done = 0; written && done < size;) {
-    const ssize_t count = ::write(file, data + done, size - done);
-    written = count > 0;
-    if (written) done += static_cast<std::size_t>(count);
-  }
-  written = written && ::fsync(file) == 0;
-  const std::string reason = written ? "" : std::strerror(errno);
-  if (file >= 0) ::close(file);
-  if (!written) throw Error(concat("cannot write ", temporary.string(), ": ", reason));
-  fs::rename(temporary, path);
+void write_whole(const fs::path& path, std::string_view bytes) {
+  if (const std::error_code error = replace_file(path, {bytes}))
+    throw Error(concat("cannot write ", path.string(), ": ", error.message()));
 }
 
 std::vector<char> read_whole(const fs::path& path) {
@@ -75,7 +59,7 @@ void save_tensors(const fs::path& path, const NamedTensors& tensors) {
   }
   writer.writeRecord("data.pkl", pickled.data(), pickled.size());
   writer.writeEndOfFile();
-  write_whole(path, archive.data(), archive.size());
+  write_whole(path, archive);
 }
 
 NamedTensors load_tensors(const fs::path& path) {
@@ -102,7 +86,7 @@ void CheckpointFolder::prepare(Older older) const {
         " holds a checkpoint already; go on from it with --resume, or name another folder."));
   try {
     fs::create_directories(directory_);
-    write_whole(directory_ / ".probe", "", 0);
+    write_whole(directory_ / ".probe", "");
     fs::remove(directory_ / ".probe");
   } catch (const fs::filesystem_error& error) {
     throw UsageError(concat("cannot write checkpoints to ", directory_.string(), ": ",
@@ -127,7 +111,7 @@ void CheckpointFolder::commit(const CheckpointInfo& info) const {
   const nlohmann::json json = {
       {"step", info.step}, {"workers", info.workers}, {"settings", info.settings}};
   const std::string text = json.dump(2) + "\n";
-  write_whole(directory_ / "checkpoint.json", text.data(), text.size());
+  write_whole(directory_ / "checkpoint.json", text);
   for (const fs::directory_entry& entry : fs::directory_iterator(directory_))
     if (entry.is_directory() && entry.path().filename().string().starts_with("step-") &&
         entry.path() != step_folder(info.step))

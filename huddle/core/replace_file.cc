@@ -1,4 +1,4 @@
-#include "huddle/report/replace_file.h"
+#include "huddle/core/replace_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
