@@ -99,7 +99,7 @@ TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
 void prepare_timing(const CLI::App& command, const TrainConfig& config, PreparedRun& run,
                     const UpdateOptions& update) {
   for (const char* option :
-       {"--data", "--model", "--split", "--epochs", "--save", "--resume", "--swa-start",
+       {"--data", "--model", "--split", "--holdout", "--epochs", "--save", "--resume", "--swa-start",
         "--evaluate-every", "--accumulate", "--batch", "--schedule"})
     require(command.count(option) == 0,
             concat(option, " does not go with --timing-only, which trains nothing."));

@@ -4,6 +4,7 @@
 
 #include "huddle/cli/engines.h"
 #include "huddle/core/error.h"
+#include "huddle/core/spec.h"
 #include "huddle/core/text.h"
 #include "huddle/train/learning_rate.h"
 
@@ -19,6 +20,10 @@ void check_counts(const CLI::App& command, const TrainConfig& config) {
   require(command.count("--epochs") == 0 || (config.epochs > 0 && config.epochs <= 1e9),
           concat("--epochs is ", config.epochs, "; it must be positive and at most 1e9."));
   require(config.batch >= 1, concat("--batch is ", config.batch, "; it must be at least 1."));
+  require(config.holdout >= 0 && config.holdout < 1,
+          concat("--holdout is ", config.holdout, "; it is a share, from 0 to below 1: 0.1."));
+  require(config.holdout == 0 || parse_spec(config.data).name != "quadratic",
+          "--holdout needs samples, and --data quadratic has none.");
   require(config.accumulate >= 1,
           concat("--accumulate is ", config.accumulate, "; it must be at least 1."));
   require(config.deadline > 0, concat("--deadline is ", config.deadline, "; it must be positive."));

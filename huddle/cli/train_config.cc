@@ -47,6 +47,7 @@ std::vector<Setting> settings() {
           setting("--model", &TrainConfig::model),
           setting("--data", &TrainConfig::data),
           setting("--split", &TrainConfig::split),
+          setting("--holdout", &TrainConfig::holdout),
           setting("--batch", &TrainConfig::batch),
           setting("--accumulate", &TrainConfig::accumulate),
           setting("--optimizer", &TrainConfig::optimizer),
@@ -115,6 +116,12 @@ void declare_workload(CLI::App& command, TrainConfig& config) {
   command
       .add_option("--split", config.split,
                   "how samples are dealt out: iid, fixed, dirichlet:0.5, skew:0.64, rare:3")
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--holdout", config.holdout,
+                  "judge by this share of the training samples, on which nobody trains then, instead "
+                  "of the test samples: for choosing settings; 0: none")
       ->group(group)
       ->capture_default_str();
   CLI::Option* steps =
@@ -375,7 +382,8 @@ ProblemOptions problem_of(const TrainConfig& config) {
           .split = config.split,
           .workers = config.workers,
           .batch = config.batch,
-          .seed = static_cast<std::uint64_t>(config.seed)};
+          .seed = static_cast<std::uint64_t>(config.seed),
+          .holdout = config.holdout};
 }
 
 UpdateOptions update_of(const TrainConfig& config) {

@@ -23,6 +23,7 @@ struct TrainConfig {
   std::string data = "digits";
   std::string data_directory = "~/.cache/huddle";
   std::string split = "iid";
+  double holdout = 0;
   std::string engine = "threads";
   int workers = 4;
   std::int64_t steps = 300;

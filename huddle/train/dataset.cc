@@ -29,6 +29,8 @@ constexpr std::size_t kDigitsForTraining = 1437;
 constexpr Random::Seed kDigitsSeed =
     1797;  // Fixed, so that accuracies on the digits can be compared between any two runs.
 
+constexpr Random::Seed kHoldoutSeed = 10;  // Likewise: all runs are judged by the same samples.
+
 // Raw samples of both parts, before they are standardised.
 struct RawData {
   LabelledImages train;
@@ -168,6 +170,26 @@ ImageData load_data(std::string_view name, const std::filesystem::path& director
   return {.train = to_dataset(raw.train, value_of_byte),
           .test = to_dataset(raw.test, value_of_byte),
           .classes = kClasses};
+}
+
+ImageData held_out(const ImageData& data, double share) {
+  check(share > 0 && share < 1, "a share that is held out lies between 0 and 1");
+  std::vector<std::int64_t> order(static_cast<std::size_t>(data.train.size()));
+  const auto count = static_cast<std::int64_t>(share * static_cast<double>(order.size()));
+  if (count == 0 || count == data.train.size())
+    throw UsageError(concat("--holdout is ", share, ", which leaves nothing of ", order.size(),
+                            " samples to ", count == 0 ? "judge by" : "train on", "; give 0.1."));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  Random(kHoldoutSeed).shuffle(order);
+  const at::Tensor drawn = at::tensor(order, at::kLong);
+  const auto part = [&](std::int64_t begin, std::int64_t length) {
+    const at::Tensor samples = drawn.narrow(0, begin, length);
+    return Dataset{.images = data.train.images.index_select(0, samples),
+                   .labels = data.train.labels.index_select(0, samples)};
+  };
+  return {.train = part(count, data.train.size() - count),
+          .test = part(0, count),
+          .classes = data.classes};
 }
 
 std::vector<int> label_values(const Dataset& dataset) {

@@ -43,6 +43,12 @@ std::vector<SpecInfo> known_data();
 // closed form and not loaded.
 ImageData load_data(std::string_view name, const std::filesystem::path& directory);
 
+// `data` with a share of its training samples, which nobody trains on then, in place of the test
+// samples: what settings are chosen by, so that the test samples judge them unseen. Which samples
+// depends on their number alone. Throws UsageError where one of the two parts would be empty.
+// REQUIRES: 0 < share < 1.
+ImageData held_out(const ImageData& data, double share);
+
 // The labels as plain numbers, as deal_out and Sampler take them.
 std::vector<int> label_values(const Dataset& dataset);
 

@@ -206,6 +206,32 @@ TEST(Digits, AreRecognisedByTheirNearestNeighbour) {
   EXPECT_GT(right.to(at::kFloat).mean().item<double>(), 0.95);
 }
 
+TEST(HeldOut, TakesTrainingSamplesInPlaceOfTheTestSamples) {
+  const ImageData data = load_data("digits", "");
+  const ImageData held = held_out(data, 0.1);
+  EXPECT_EQ(held.test.size(), 143);
+  EXPECT_EQ(held.train.size(), data.train.size() - 143);
+  EXPECT_EQ(held.classes, data.classes);
+  // Together the two parts are the training samples, each once: sums of all pixels agree.
+  const at::Tensor both = at::cat({held.train.images, held.test.images}).to(at::kDouble);
+  EXPECT_NEAR((both.sum() - data.train.images.to(at::kDouble).sum()).item<double>(), 0, 1e-6);
+  EXPECT_NEAR((both.square().sum() - data.train.images.to(at::kDouble).square().sum()).item<double>(),
+              0, 1e-6);
+  // Images keep their labels, and nobody trains on what is judged.
+  const at::Tensor distance =
+      at::cdist(held.test.images.flatten(1), data.train.images.flatten(1)).to(at::kDouble);
+  const at::Tensor labels = data.train.labels.index_select(0, distance.argmin(1));
+  EXPECT_TRUE(at::equal(labels, held.test.labels));
+  EXPECT_GT(
+      at::cdist(held.test.images.flatten(1), held.train.images.flatten(1)).min().item<double>(), 0);
+}
+
+TEST(HeldOut, IsTheSameForEverybodyAndNeverEmpty) {
+  const ImageData data = load_data("digits", "");
+  EXPECT_TRUE(at::equal(held_out(data, 0.2).test.images, held_out(data, 0.2).test.images));
+  EXPECT_TRUE(contains(refusal([&] { held_out(data, 1e-6); }), "nothing of 1437 samples to judge by"));
+}
+
 TEST(KnownData, RefusesUnknownNamesWithTheNearest) {
   const std::string message = refusal([] { load_data("digit", ""); });
   EXPECT_TRUE(contains(message, "unknown data set 'digit'; did you mean 'digits'?")) << message;

@@ -94,11 +94,16 @@ class ImageWorkload final : public Workload {
   Sampler sampler_;
 };
 
+ImageData data_of(const ProblemOptions& options) {
+  ImageData data = load_data(options.data, options.data_directory);
+  return options.holdout > 0 ? held_out(data, options.holdout) : data;
+}
+
 class ImageProblem final : public Problem {
  public:
   explicit ImageProblem(const ProblemOptions& options)
       : options_(options),
-        data_(load_data(options.data, options.data_directory)),
+        data_(data_of(options)),
         labels_(label_values(data_.train)) {
     make(WorkerId{0});  // Throws now what would otherwise be thrown inside the run.
     steps_per_epoch_ = sampler(WorkerId{0}).steps_per_epoch();

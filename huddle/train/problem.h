@@ -30,6 +30,7 @@ struct ProblemOptions {
   int workers = 1;
   std::int64_t batch = 32;
   Random::Seed seed = 0;
+  double holdout = 0;  // Share of the training samples to judge by, instead of the test samples.
 };
 
 // One worker's share of a problem. Used by its worker's thread alone.
