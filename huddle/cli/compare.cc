@@ -18,6 +18,7 @@
 #include "huddle/cli/engines.h"
 #include "huddle/cli/interrupt.h"
 #include "huddle/cli/scenario_folder.h"
+#include "huddle/cli/tuning.h"
 #include "huddle/core/error.h"
 #include "huddle/core/text.h"
 #include "huddle/report/comparison_files.h"
@@ -70,20 +71,34 @@ void keep_data_in_sight(WorkloadOptions& workload) {
     place->second = std::filesystem::absolute(place->second).string();
 }
 
-Work work_of(const ComparisonPlan& plan, const ComparisonFolder& folder,
-             const CompareConfig& config) {
+using Runs = std::vector<const PlannedRun*>;
+
+Runs tunings_of(const ComparisonPlan& plan) {
+  Runs runs;
+  for (const TuningRun& tuning : plan.tunings) runs.push_back(&tuning.run);
+  return runs;
+}
+
+// All but the tunings.
+Runs runs_of(const ComparisonPlan& plan) {
+  Runs runs;
+  for (const auto* list : {&plan.trainings, &plan.averages, &plan.runs})
+    for (const PlannedRun& run : *list)
+      if (!run.timed_in) runs.push_back(&run);
+  return runs;
+}
+
+Work work_of(const Runs& runs, const ComparisonFolder& folder, const CompareConfig& config) {
   Work work;
-  for (const auto* list : {&plan.trainings, &plan.runs})
-    for (const PlannedRun& run : *list) {
-      if (run.timed_in) continue;
-      const bool lacks_timeline =
-          config.timeline && !std::filesystem::exists(folder.run(run) / kTimeline);
-      if (!config.fresh && !lacks_timeline && folder.is_done(run))
-        work.done_before.insert(&run);
-      else
-        work.runs.push_back(&run);
-      if (folder.is_outdated(run)) ++work.outdated;
-    }
+  for (const PlannedRun* run : runs) {
+    const bool lacks_timeline =
+        config.timeline && !std::filesystem::exists(folder.run(*run) / kTimeline);
+    if (!config.fresh && !lacks_timeline && folder.is_done(*run))
+      work.done_before.insert(run);
+    else
+      work.runs.push_back(run);
+    if (folder.is_outdated(*run)) ++work.outdated;
+  }
   return work;
 }
 
@@ -107,8 +122,12 @@ bool has_failed(const ChildEnd& end, bool is_stopped) {
   return (end.exit_status != 0 || end.signal != 0) && !was_interrupted(end, is_stopped);
 }
 
-void carry_out(Work& work, const ComparisonFolder& folder, Children& children,
-               const CompareConfig& config) {
+Work carried_out(const Runs& runs, const ComparisonFolder& folder, Children& children,
+                 const CompareConfig& config) {
+  Work work = work_of(runs, folder, config);
+  if (!config.quiet && work.outdated > 0)
+    fmt::print(stderr, "huddle: {} finished runs were made by another build and are made again.\n",
+               work.outdated);
   std::vector<ChildCommand> commands;
   for (const PlannedRun* run : work.runs) {
     commands.push_back({{"/proc/self/exe"}, folder.path()});
@@ -141,6 +160,7 @@ void carry_out(Work& work, const ComparisonFolder& folder, Children& children,
         progress.update(state);
       });
   work.is_stopped = children.is_stopped();
+  return work;
 }
 
 // Why a run without a summary has none.
@@ -164,12 +184,6 @@ RunOutcome outcome_of(const PlannedRun& run, const Work& work, const ComparisonF
                                            : status_of(end->second, work.is_stopped)};
 }
 
-std::string command_text(const PlannedRun& run) {
-  std::vector<std::string> words{"huddle"};
-  words.insert(words.end(), run.arguments.begin(), run.arguments.end());
-  return shell_text(words);
-}
-
 // What a reader must know where time is not simulated.
 std::string note_of(const Scenario& scenario, const PlanRules& rules) {
   if (is_simulated(rules.engine)) return "";
@@ -191,11 +205,40 @@ std::vector<ComparedStrategy> strategies_of(const Scenario& scenario) {
                   [](const ScenarioStrategy& strategy) { return !strategy.baselines.empty(); });
   std::vector<ComparedStrategy> strategies;
   for (const ScenarioStrategy& strategy : scenario.strategies) {
-    strategies.push_back({strategy.label, strategy.baselines, strategy.workload});
+    strategies.push_back({strategy.label, strategy.baselines, strategy.workload, strategy.tuned});
     if (!has_baseline && parse_spec(strategy.run).name == "bsp")
       strategies.back().baselines.push_back("bsp");
   }
   return strategies;
+}
+
+// What one average of all models takes: the step that makes it, without its computation.
+std::optional<ConsensusCost> cost_of(const RunOutcome& average) {
+  if (!average.is_complete() || !average.seconds) return {};
+  Seconds computing = 0;
+  for (const TimeSplit& time : average.time) computing = std::max(computing, time.compute);
+  return ConsensusCost{std::max(0.0, *average.seconds - computing),
+                       average.bytes_sent_per_worker.value_or(0)};
+}
+
+// When each run reached the target of its case.
+void judge_targets(Comparison& all, const Scenario& scenario, const ComparisonPlan& plan,
+                   const Work& work, const ComparisonFolder& folder) {
+  if (!all.target) return;
+  const std::vector<ComparedStrategy> strategies = strategies_of(scenario);
+  for (std::size_t i = 0; i < all.cases.size(); ++i) {
+    all.cases[i].consensus = cost_of(outcome_of(plan.averages[i], work, folder));
+    all.cases[i].target = target_in_case(*all.target, all.cases[i].name, all.runs, strategies);
+  }
+  for (std::size_t i = 0; i < all.runs.size(); ++i) {
+    const Comparison::Case& one = all.cases[plan.runs[i].case_index];
+    ComparedRun& run = all.runs[i];
+    if (!one.target || !run.outcome.is_complete()) continue;
+    run.reached = reach(*one.target, run.outcome.curve, one.consensus);
+    if (run.reached)
+      run.reached->bytes_per_worker +=
+          read_bytes_sent(folder.run(plan.timed(plan.runs[i])), run.reached->trained_until);
+  }
 }
 
 Comparison gather(const Scenario& scenario, const ComparisonPlan& plan, const Work& work,
@@ -236,7 +279,8 @@ Comparison gather(const Scenario& scenario, const ComparisonPlan& plan, const Wo
                         .command = command_text(timed),
                         .outcome = std::move(outcome)});
   }
-  all.table = compare_runs(all.runs, strategies_of(scenario), scenario.target);
+  judge_targets(all, scenario, plan, work, folder);
+  all.table = compare_runs(all.runs, strategies_of(scenario));
   const bool is_whole = std::none_of(all.runs.begin(), all.runs.end(), [](const ComparedRun& run) {
     return run.outcome.status == "interrupted";
   });
@@ -247,10 +291,13 @@ Comparison gather(const Scenario& scenario, const ComparisonPlan& plan, const Wo
 
 WallClock wall_of(const ComparisonPlan& plan, const ComparisonFolder& folder, Seconds seconds) {
   WallClock wall{.machine = machine_description(), .seconds = seconds};
-  for (const auto* list : {&plan.trainings, &plan.runs})
-    for (const PlannedRun& run : *list)
-      if (!run.timed_in) wall.by_run[run.id] = folder.seconds_of(run);
+  for (const PlannedRun* run : runs_of(plan)) wall.by_run[run->id] = folder.seconds_of(*run);
   return wall;
+}
+
+int interrupted() {
+  fmt::print(stderr, "huddle: interrupted; the same command goes on where this one stopped.\n");
+  return 130;
 }
 
 // Writes and prints what the comparison came to, and returns the exit status.
@@ -272,10 +319,7 @@ int conclude(const Comparison& all, const WallClock& wall, const ComparisonFolde
     is_interrupted = is_interrupted || run.outcome.status == "interrupted";
     has_failed = has_failed || run.outcome.status.starts_with("failed");
   }
-  if (is_interrupted) {
-    fmt::print(stderr, "huddle: interrupted; the same command goes on where this one stopped.\n");
-    return 130;
-  }
+  if (is_interrupted) return interrupted();
   const bool all_holds = std::all_of(all.verdicts.begin(), all.verdicts.end(),
                                      [](const Verdict& verdict) { return verdict.holds; });
   return has_failed || !all_holds ? 1 : 0;
@@ -293,19 +337,30 @@ int compare_command(const CLI::App& command, const CompareConfig& config) {
     keep_data_in_sight(one.workload);
   }
   for (ScenarioStrategy& strategy : scenario.strategies) keep_data_in_sight(strategy.workload);
-  const ComparisonPlan plan = plan_comparison(scenario, rules);
+  ComparisonPlan plan = plan_comparison(scenario, rules);
   const ComparisonFolder folder(
       config.out.empty() ? std::filesystem::path("out/compare") / safe_name(scenario.name)
                          : std::filesystem::path(config.out),
       scenario, plan, program_identity());
-  Work work = work_of(plan, folder, config);
-  if (!config.quiet && work.outdated > 0)
-    fmt::print(stderr, "huddle: {} finished runs were made by another build and are made again.\n",
-               work.outdated);
   const Seconds begun = steady_seconds();
-  carry_out(work, folder, children, config);
-  const Comparison all = gather(scenario, plan, work, folder);
-  return conclude(all, wall_of(plan, folder, steady_seconds() - begun), folder, config);
+  // What follows depends on the rates, so that they are found before the rest is planned.
+  const ComparisonPlan tuning_plan = plan;
+  const Work tuning = carried_out(tunings_of(tuning_plan), folder, children, config);
+  if (tuning.is_stopped) return interrupted();
+  std::vector<RunOutcome> outcomes;
+  for (const TuningRun& one : tuning_plan.tunings)
+    outcomes.push_back(outcome_of(one.run, tuning, folder));
+  const std::vector<Tuning> tunings = choose_rates(scenario, tuning_plan, outcomes);
+  plan = plan_comparison(scenario, rules);
+  const Work work = carried_out(runs_of(plan), folder, children, config);
+  Comparison all = gather(scenario, plan, work, folder);
+  all.tunings = tunings;
+  if (!tunings.empty())
+    all.note = concat(all.note, all.note.empty() ? "" : " ", tuning_note(tunings));
+  WallClock wall = wall_of(plan, folder, steady_seconds() - begun);
+  for (const PlannedRun* run : tunings_of(tuning_plan))
+    wall.by_run[run->id] = folder.seconds_of(*run);
+  return conclude(all, wall, folder, config);
 }
 
 }  // namespace

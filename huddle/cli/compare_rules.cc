@@ -120,6 +120,15 @@ void check_run(KnownClasses& known, const ScenarioCase& one, const WorkloadOptio
                                             " bytes; wire must be at least 1 kB, as \"102.4MB\"."));
 }
 
+// Sums in another order round otherwise, which is no difference between strategies.
+std::string values_of(const std::string& strategy) {
+  Spec spec = parse_spec(strategy);
+  for (const char* key : {"algorithm", "buckets", "lanes"}) spec.values.erase(key);
+  const auto overlap = spec.values.find("overlap");
+  if (overlap != spec.values.end() && overlap->second != "round") spec.values.erase(overlap);
+  return to_string(spec);
+}
+
 }  // namespace
 
 ScenarioRules scenario_rules() {
@@ -136,7 +145,8 @@ PlanRules plan_rules() {
   return {.engine = has_simulation() ? "sim" : "threads",
           .has_timing = has_simulation(),
           .usual_steps = TrainConfig().steps,
-          .follows_time = [](const std::string& strategy) { return follows_time(strategy); }};
+          .follows_time = [](const std::string& strategy) { return follows_time(strategy); },
+          .values_of = values_of};
 }
 
 }  // namespace huddle

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -18,12 +19,14 @@ namespace {
 // (epochs, whose number of steps depends on the data) a run is not timed apart.
 constexpr std::array<std::string_view, 9> kTimed{
     "clip", "deadline", "lr", "momentum", "nesterov", "optimizer", "steps", "wire", "weight_decay"};
-constexpr std::array<std::string_view, 9> kOfValues{"batch", "data",      "data_dir",
-                                                    "model", "schedule",  "evaluate_every",
-                                                    "split", "swa_start", "swa_every"};
+constexpr std::array<std::string_view, 10> kOfValues{
+    "batch",    "data",           "data_dir", "holdout",   "model",
+    "schedule", "evaluate_every", "split",    "swa_start", "swa_every"};
 constexpr std::size_t kLongestName = 80;
 constexpr std::int64_t kCurvePoints = 40;
 constexpr double kWorkOfTiming = 0.2;  // Of that of a training.
+constexpr const char* kHeldOut = "0.1";
+constexpr int kTuningSeed = 0;
 
 template <std::size_t count>
 bool is_among(const std::array<std::string_view, count>& names, const std::string& name) {
@@ -50,20 +53,25 @@ class Planner {
     std::vector<std::string> labels;
     for (const ScenarioCase& one : scenario.cases) cases.push_back(one.name);
     for (const ScenarioStrategy& strategy : scenario.strategies) labels.push_back(strategy.label);
-    case_names_ = safe_names(cases, {kTrained});
+    case_names_ = safe_names(cases, {kTrained, kTuned, kAverage});
     label_names_ = safe_names(labels, {});
   }
 
   ComparisonPlan plan() && {
     for (const std::string& name : case_names_)
       plan_.case_files.push_back(concat("cases/", name, ".toml"));
+    for (std::size_t i = 0; scenario_.target && i < scenario_.cases.size(); ++i) add_average(i);
+    for_each_run([this](const PlannedRun& place) { add_tunings(place); });
     for_each_run([this](const PlannedRun& place) { add_training(place); });
     for_each_run([this](const PlannedRun& place) { add_run(place); });
     return std::move(plan_);
   }
 
  private:
+  // Folders that no case may have.
   static constexpr const char* kTrained = "trained";
+  static constexpr const char* kTuned = "tuned";
+  static constexpr const char* kAverage = "average";
 
   template <typename Add>
   void for_each_run(const Add& add) {
@@ -75,6 +83,7 @@ class Planner {
           add(PlannedRun{.id = concat(case_names_[i], "/", label_names_[j], "/", seed),
                          .case_index = i,
                          .strategy_index = j,
+                         .strategy = scenario_.strategies[j].run,
                          .seed = seed});
       }
   }
@@ -127,18 +136,18 @@ class Planner {
   Key key_of(const PlannedRun& run, WorkloadOptions all) const {
     all.erase("timing_only");
     const Cluster& cluster = case_of(run).cluster;
-    return {strategy_of(run).run, std::move(all),           run.seed,
-            cluster.workers,      cluster.workers_per_rack, cluster.wire_bytes};
+    return {rules_.values_of(strategy_of(run).run),
+            std::move(all),
+            run.seed,
+            cluster.workers,
+            cluster.workers_per_rack,
+            cluster.wire_bytes};
   }
 
   std::vector<std::string> arguments(const PlannedRun& run, const WorkloadOptions& options) const {
-    std::vector<std::string> words{"train",
-                                   "--engine",
-                                   rules_.engine,
-                                   "--cluster",
-                                   plan_.case_files[run.case_index],
-                                   "--strategy",
-                                   strategy_of(run).run};
+    std::vector<std::string> words{
+        "train",      "--engine",  rules_.engine, "--cluster", plan_.case_files[run.case_index],
+        "--strategy", run.strategy};
     for (std::string& word : train_options(options)) words.push_back(std::move(word));
     for (const std::string& word :
          {std::string("--seed"), std::to_string(run.seed), std::string("--out"),
@@ -149,6 +158,67 @@ class Planner {
 
   double work(const PlannedRun& run, const WorkloadOptions& all) const {
     return static_cast<double>(steps_in(all)) * case_of(run).cluster.workers;
+  }
+
+  // One average of all models in a case. A model that has no size of its own is trained for a step.
+  void add_average(std::size_t case_index) {
+    const ScenarioCase& one = scenario_.cases[case_index];
+    PlannedRun run{.id = concat(kAverage, "/", case_names_[case_index]),
+                   .case_index = case_index,
+                   .strategy = is_in_racks(one.cluster) ? "bsp:algorithm=sharded,overlap=none"
+                                                        : "bsp:overlap=none",
+                   .seed = one.seeds.front()};
+    WorkloadOptions all = one.workload;
+    const bool has_size = one.cluster.wire_bytes > 0 || all.contains("wire");
+    std::erase_if(all, [&](const auto& option) {
+      return has_size && rules_.has_timing
+                 ? option.first != "wire" && option.first != "deadline"
+                 : option.first != "wire" && option.first != "batch" && option.first != "data" &&
+                       option.first != "data_dir" && option.first != "model" &&
+                       option.first != "deadline";
+    });
+    if (has_size && rules_.has_timing) all["timing_only"] = "true";
+    all["steps"] = "1";
+    run.arguments = arguments(run, all);
+    run.work = kWorkOfTiming * one.cluster.workers;
+    plan_.averages.push_back(std::move(run));
+  }
+
+  static bool is_in_racks(const Cluster& cluster) {
+    return cluster.workers_per_rack > 0 && cluster.workers_per_rack < cluster.workers;
+  }
+
+  void add_tunings(PlannedRun run) {
+    const ScenarioStrategy& strategy = strategy_of(run);
+    const bool is_first_seed = run.seed == case_of(run).seeds.front();
+    WorkloadOptions all = workload(run);
+    if (strategy.rates.empty() || strategy.tuned.contains(case_of(run).name) || !is_first_seed ||
+        is_timing_only(all))
+      return;
+    const std::pair place(run.case_index, run.strategy_index);
+    all.erase("evaluate_every");
+    if (can_be_timed_apart(run, all)) all.erase("wire");
+    run.seed = kTuningSeed;
+    all["lr"] = joined(strategy.rates);  // For the key alone.
+    const Key key = key_of(run, all);
+    const auto known = tuning_keys_.find(key);
+    if (known != tuning_keys_.end()) {
+      for (std::size_t i = 0; i < strategy.rates.size(); ++i)
+        plan_.tunings[known->second + i].serves.push_back(place);
+      return;
+    }
+    tuning_keys_[key] = plan_.tunings.size();
+    const std::string folder = concat(kTuned, "/", case_names_[run.case_index], "/",
+                                      label_names_[run.strategy_index], "/");
+    if (!all.contains("data") || parse_spec(all["data"]).name != "quadratic")
+      all["holdout"] = kHeldOut;
+    run.work = work(run, all);
+    for (const std::string& rate : strategy.rates) {
+      all["lr"] = rate;
+      run.id = folder + safe_name(rate);
+      run.arguments = arguments(run, all);
+      plan_.tunings.push_back({run, rate, {place}});
+    }
   }
 
   void add_training(PlannedRun run) {
@@ -201,7 +271,8 @@ class Planner {
   const PlanRules& rules_;
   std::vector<std::string> case_names_;
   std::vector<std::string> label_names_;
-  std::vector<Key> keys_;  // Of the trainings.
+  std::vector<Key> keys_;                   // Of the trainings.
+  std::map<Key, std::size_t> tuning_keys_;  // The first of the tunings of each.
   ComparisonPlan plan_;
 };
 
@@ -237,6 +308,12 @@ std::string safe_name(const std::string& text) {
   name.erase(0, std::min(name.find_first_not_of(".-"), name.size()));
   name.erase(name.find_last_not_of('-') + 1);
   return name.empty() ? "unnamed" : name;
+}
+
+std::string command_text(const PlannedRun& run) {
+  std::vector<std::string> words{"huddle"};
+  words.insert(words.end(), run.arguments.begin(), run.arguments.end());
+  return shell_text(words);
 }
 
 std::string shell_text(const std::vector<std::string>& arguments) {

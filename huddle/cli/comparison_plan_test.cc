@@ -28,6 +28,9 @@ Scenario scenario_of(std::vector<ScenarioCase> cases, const std::vector<std::str
 
 ComparisonPlan plan(const Scenario& scenario, PlanRules rules = {}) {
   rules.follows_time = [](const std::string& strategy) { return strategy.starts_with("asp"); };
+  rules.values_of = [](const std::string& strategy) {
+    return strategy.substr(0, strategy.find(":buckets"));
+  };
   return plan_comparison(scenario, rules);
 }
 
@@ -115,7 +118,7 @@ TEST(ComparisonPlan, LooksAtTheModelFortyTimesWhereThatIsCheapOrNeeded) {
   EXPECT_TRUE(has(plan(scenario).runs[0], "2"));
   scenario.cases[0].workload["data"] = "fashion_mnist";
   EXPECT_FALSE(has(plan(scenario).runs[0], "--evaluate-every"));
-  scenario.target = Target{Target::Of::loss, 0.1};
+  scenario.target = Target{.of = Target::Of::loss, .value = 0.1};
   EXPECT_TRUE(has(plan(scenario).runs[0], "--evaluate-every"));
   scenario.cases[0].workload["evaluate_every"] = "17";
   EXPECT_TRUE(has(plan(scenario).runs[0], "17"));
@@ -153,6 +156,62 @@ TEST(SafeName, IsAlwaysAPlainName) {
 TEST(ShellText, QuotesWhatNeedsIt) {
   EXPECT_EQ(shell_text({"huddle", "a b", "it's", "", "bsp:x=1"}),
             "huddle 'a b' 'it'\\''s' '' bsp:x=1");
+}
+
+TEST(ComparisonPlan, TrainsOnceWhatDiffersOnlyInHowItTravels) {
+  const ComparisonPlan planned =
+      plan(scenario_of({case_of("lan")}, {"bsp", "bsp:buckets=4", "sesgd"}));
+  EXPECT_EQ(planned.trainings.size(), 4u) << "two seeds of bsp and of sesgd";
+  EXPECT_EQ(planned.runs.size(), 6u);
+  EXPECT_EQ(planned.runs[2].trained_in, planned.runs[0].trained_in);
+  EXPECT_TRUE(has(planned.runs[2], "bsp:buckets=4"));
+}
+
+TEST(ComparisonPlan, FormsTheMeanOnceInEachCaseWhereThereIsATarget) {
+  ScenarioCase racks = case_of("racks");
+  racks.cluster.workers_per_rack = 4;
+  Scenario scenario = scenario_of({case_of("lan"), racks}, {"sesgd"});
+  EXPECT_TRUE(plan(scenario).averages.empty());
+  scenario.target = Target{.value = 0.9};
+  const ComparisonPlan planned = plan(scenario);
+  ASSERT_EQ(planned.averages.size(), 2u);
+  EXPECT_EQ(joined(planned.averages[0].arguments, " "),
+            "train --engine sim --cluster cases/lan.toml --strategy bsp:overlap=none --steps 1 "
+            "--timing-only --seed 1 --out runs/average/lan --quiet");
+  EXPECT_TRUE(has(planned.averages[1], "bsp:algorithm=sharded,overlap=none"));
+}
+
+TEST(ComparisonPlan, TheMeanOfAModelWithoutAnotherSizeIsFormedInAStepOfTraining) {
+  Scenario scenario = scenario_of({case_of("lan", 8, 0)}, {"sesgd"});
+  scenario.target = Target{.value = 0.9};
+  const ComparisonPlan planned = plan(scenario);
+  EXPECT_FALSE(has(planned.averages[0], "--timing-only"));
+  EXPECT_TRUE(has(planned.averages[0], "--data"));
+}
+
+TEST(ComparisonPlan, TunesEachStrategyOnceForAllCasesThatComputeTheSame) {
+  ScenarioCase skewed = case_of("skewed");
+  skewed.workload["split"] = "skew:0.64";
+  ScenarioCase timed = case_of("timed");
+  timed.workload["timing_only"] = "true";
+  Scenario scenario = scenario_of({case_of("1 ms"), case_of("5 ms"), skewed, timed},
+                                  {"bsp", "bsp:buckets=4", "asp"});
+  for (ScenarioStrategy& strategy : scenario.strategies) strategy.rates = {"0.05", "0.1"};
+  const ComparisonPlan planned = plan(scenario);
+  ASSERT_EQ(planned.tunings.size(), 8u) << "bsp and asp, two splits, two rates";
+  const TuningRun& first = planned.tunings[0];
+  EXPECT_EQ(first.run.id, "tuned/1-ms/bsp/0.05");
+  EXPECT_EQ(joined(first.run.arguments, " "),
+            "train --engine sim --cluster cases/1-ms.toml --strategy bsp --data digits --holdout "
+            "0.1 --lr 0.05 --steps 80 --seed 0 --out runs/tuned/1-ms/bsp/0.05 --quiet");
+  using Places = std::vector<std::pair<std::size_t, std::size_t>>;
+  EXPECT_EQ(first.serves, (Places{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
+  EXPECT_EQ(planned.tunings[1].serves, first.serves);
+  EXPECT_TRUE(has(planned.tunings[1].run, "0.1"));
+  for (ScenarioStrategy& strategy : scenario.strategies)
+    for (const ScenarioCase& one : scenario.cases) strategy.tuned[one.name] = "0.1";
+  EXPECT_TRUE(plan(scenario).tunings.empty());
+  EXPECT_TRUE(has(plan(scenario).trainings[0], "0.1"));
 }
 
 }  // namespace

@@ -215,6 +215,19 @@ std::optional<std::string> ConfigSection::word(const std::string& key) {
   return "";
 }
 
+std::optional<std::vector<std::string>> ConfigSection::words(const std::string& key) {
+  const ConfigEntry* entry = find(key);
+  if (!entry) return {};
+  std::vector<std::string> words;
+  const auto* list = as<std::vector<ConfigValue>>(entry);
+  if (list)
+    for (const ConfigValue& item : *list)
+      if (auto word = as_word(item)) words.push_back(std::move(*word));
+  if (!list || list->size() != words.size())
+    refuse_value(*entry, "a list of numbers or texts, for example [0.05, 0.1]");
+  return words;
+}
+
 const ConfigTable* ConfigSection::table(const std::string& key) {
   const ConfigEntry* entry = find(key);
   const auto* table = entry ? as<ConfigTable>(entry) : nullptr;

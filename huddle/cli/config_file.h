@@ -52,7 +52,8 @@ class ConfigSection {
   std::optional<std::vector<std::string>> texts(const std::string& key);  // One, or a list.
   std::optional<std::vector<int>> counts(const std::string& key);         // A list.
   std::optional<std::string> word(const std::string& key);  // A flag, number or text, as typed.
-  const ConfigTable* table(const std::string& key);         // Null where it is missing.
+  std::optional<std::vector<std::string>> words(const std::string& key);  // A list of them.
+  const ConfigTable* table(const std::string& key);  // Null where it is missing.
 
   // All keys, whatever they are; none of them is unknown then.
   ConfigTable everything();

@@ -7,6 +7,7 @@
 
 #include "huddle/cli/cluster_file.h"
 #include "huddle/cli/config_file.h"
+#include "huddle/cli/scenario_goals.h"
 #include "huddle/cli/sweep.h"
 #include "huddle/core/error.h"
 #include "huddle/core/spec.h"
@@ -30,12 +31,15 @@ class ScenarioReader {
     std::ifstream source(path_, std::ios::binary);
     scenario_.source.assign(std::istreambuf_iterator<char>(source), {});
     read_words();
-    read_target();
+    read_goals();
     file_.one("workload", [this](ConfigSection& section) {
       const WorkloadOptions all = read_workload(section);
       seeds_ = read_seeds(section).value_or(seeds_);
       const auto line_of = [&](const std::string& key) { return section.line_of(key); };
       is_sound_ = add_sound(workload_, all, line_of) && section.is_sound();
+      if (all.contains("lr") && !rates_.empty())
+        section.refuse_key("lr",
+                           "is chosen for each strategy by [tune]; leave out one of the two.");
     });
     file_.one("cluster", [this](ConfigSection& section) { read_cluster(section); });
     file_.each("case", [this](ConfigSection& section) { read_case(section); });
@@ -46,6 +50,7 @@ class ScenarioReader {
     file_.each("strategy", [this](ConfigSection& section) { read_strategy(section); });
     if (strategy_lines_.empty())
       file_.report(0, "no strategies to compare; write one [[strategy]] for each, run = \"bsp\".");
+    check_target();
     if (is_sound_) check_runs();
     file_.each("expect", [this](ConfigSection& section) { read_expectation(section); });
     file_.finish();
@@ -61,19 +66,25 @@ class ScenarioReader {
     scenario_.assumptions = top.texts("assumptions").value_or(std::vector<std::string>{});
   }
 
-  void read_target() {
+  void read_goals() {
     file_.one("target", [this](ConfigSection& section) {
-      const std::optional<double> accuracy = section.number("accuracy");
-      const std::optional<double> loss = section.number("loss");
-      if (section.line() == 0) return;
-      if (accuracy.has_value() == loss.has_value())
-        section.refuse("must name one figure: accuracy = 0.95 or loss = 0.3.");
-      else if (accuracy && *accuracy > 1)
-        section.refuse_key("accuracy", "is a share of all samples, between 0 and 1: 0.95.");
-      else
-        scenario_.target =
-            accuracy ? Target{Target::Of::accuracy, *accuracy} : Target{Target::Of::loss, *loss};
+      scenario_.target = read_target(section);
+      target_line_ = section.line_of("baseline");
     });
+    file_.one("tune", [this](ConfigSection& section) {
+      if (section.line() > 0) section.needs({"lr"});
+      rates_ = read_rates(section, [this](const WorkloadOptions& one) { return mistake_in(one); });
+    });
+  }
+
+  // Only the strategies tell which baselines there are.
+  void check_target() {
+    const std::vector<std::string> known = yardsticks();
+    if (scenario_.target && !scenario_.target->baseline.empty() &&
+        std::find(known.begin(), known.end(), scenario_.target->baseline) == known.end())
+      file_.report(target_line_,
+                   concat("'baseline' in [target] has an ",
+                          unknown_value("baseline", scenario_.target->baseline, known)));
   }
 
   WorkloadOptions read_workload(ConfigSection& section) {
@@ -116,15 +127,6 @@ class ScenarioReader {
       const ConfigEntry* entry = table ? find_entry(*table, key) : nullptr;
       return entry ? entry->line : section.line_of("sweep");
     });
-  }
-
-  static std::optional<std::vector<int>> read_seeds(ConfigSection& section) {
-    const auto seeds = section.counts("seeds");
-    if (!seeds) return {};
-    const std::set<int> different(seeds->begin(), seeds->end());
-    if (seeds->empty() || different.size() != seeds->size())
-      section.refuse_key("seeds", "must name at least one, and none twice: [1, 2, 3].");
-    return seeds;
   }
 
   // A file's cluster stands for the line that names it; a wrong file is told with its own lines.
@@ -234,6 +236,10 @@ class ScenarioReader {
     one.baselines = section.texts("baseline").value_or(std::vector<std::string>{});
     one.cases = read_case_names(section);
     section.inner("workload", [&](ConfigSection& inner) { one.workload = read_workload(inner); });
+    one.rates = rates_;
+    section.inner("tune", [&](ConfigSection& inner) {
+      one.rates = read_rates(inner, [this](const WorkloadOptions& all) { return mistake_in(all); });
+    });
     const Sweep sweep = read_sweep(section, {""});
     check_swept_keys(section, sweep);
     check_places(section, "label", label.value_or(""), sweep);
@@ -267,6 +273,7 @@ class ScenarioReader {
     }
     if (beside.size() < point.size()) one.run = to_string(spec);
     one.label = label ? with_values(*label, point) : with_values(one.run, beside);
+    if (one.workload.contains("lr")) one.rates.clear();  // It has been given one.
     scenario_.strategies.push_back(std::move(one));
     run_lines_.push_back(strategy_lines_.back());
   }
@@ -293,21 +300,7 @@ class ScenarioReader {
                     .cases = read_case_names(section),
                     .over = section.text("over").value_or("")};
     if (section.choice("in", {"every", "some"}) == "some") one.in = Expectation::In::some_case;
-    int figures = 0;
-    const auto read_figure = [&](const char* key, Expectation::Of of, double sign) {
-      const std::optional<double> value = section.number(key);
-      if (!value) return;
-      ++figures;
-      one.of = of;
-      one.at_least = sign * *value;
-    };
-    read_figure("speedup", Expectation::Of::speedup, 1);
-    read_figure("speedup_to_target", Expectation::Of::speedup_to_target, 1);
-    read_figure("accuracy_loss", Expectation::Of::accuracy_points, -1);
-    if (figures != 1)
-      section.refuse(
-          "must name one figure: speedup = 1.5, speedup_to_target = 1.5, or accuracy_loss = 0.5 in "
-          "points.");
+    read_figure(section, one);
     check_known(section, "strategies", "strategy", one.labels, labels());
     check_known(section, "over", "baseline", {one.over}, yardsticks());
     scenario_.expectations.push_back(std::move(one));
@@ -375,6 +368,8 @@ class ScenarioReader {
   Scenario scenario_;
   WorkloadOptions workload_;
   std::vector<int> seeds_ = {1};
+  std::vector<std::string> rates_;
+  int target_line_ = 0;
   ConfigTable cluster_;
   bool has_cluster_ = true;
   std::map<std::string, std::vector<std::string>> cases_by_name_;  // With those a sweep makes.
@@ -394,7 +389,10 @@ Scenario read_scenario(const std::filesystem::path& path, const ScenarioRules& r
 }
 
 WorkloadOptions workload_of(const ScenarioCase& one, const ScenarioStrategy& strategy) {
-  return laid_over(one.workload, strategy.workload);
+  WorkloadOptions all = laid_over(one.workload, strategy.workload);
+  if (const auto rate = strategy.tuned.find(one.name); rate != strategy.tuned.end())
+    all["lr"] = rate->second;
+  return all;
 }
 
 }  // namespace huddle

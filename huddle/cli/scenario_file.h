@@ -32,10 +32,12 @@ struct ScenarioCase {
 
 struct ScenarioStrategy {
   std::string label;
-  std::string run;                     // "bsp:algorithm=ring,buckets=4".
-  std::vector<std::string> baselines;  // Under which names others are compared with it.
-  WorkloadOptions workload;            // What it is given in place of the scenario's.
-  std::vector<std::string> cases;      // Names of those in which it takes part.
+  std::string run;                           // "bsp:algorithm=ring,buckets=4".
+  std::vector<std::string> baselines;        // Under which names others are compared with it.
+  WorkloadOptions workload;                  // What it is given in place of the scenario's.
+  std::vector<std::string> cases;            // Names of those in which it takes part.
+  std::vector<std::string> rates;            // Learning rates of which its best is to be found.
+  std::map<std::string, std::string> tuned;  // The best, by case, once it is known.
 };
 
 struct Scenario {

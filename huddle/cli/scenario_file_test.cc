@@ -304,6 +304,39 @@ TEST_F(ScenarioFile, ATargetNeedsModelsToJudge) {
   EXPECT_EQ(problems(target + "[workload]\nlr = 1\nepochs = 2\nevaluate_every = 5\n" + kSmall), "");
 }
 
+TEST_F(ScenarioFile, ATargetMayBeSoFarBelowABaseline) {
+  const std::string target = "[target]\nbaseline = \"bsp\"\npoints_below = 0.3\n";
+  const Scenario scenario = read(target + kSmall);
+  EXPECT_EQ(scenario.target->baseline, "bsp");
+  EXPECT_DOUBLE_EQ(scenario.target->below, 0.003);
+  EXPECT_EQ(problems(target + kSmall + "baseline = \"ring\"\n"),
+            "test.toml:2: 'baseline' in [target] has an unknown baseline 'bsp'. Known: ring.");
+  EXPECT_NE(
+      problems("[target]\naccuracy = 0.9\npoints_below = 1\n" + kSmall).find("needs a baseline"),
+      std::string::npos);
+  EXPECT_NE(problems("[target]\naccuracy = 0.9\nloss = 1\n" + kSmall).find("must name one figure"),
+            std::string::npos);
+}
+
+TEST_F(ScenarioFile, RatesAreTunedForEveryStrategyThatHasNoneOfItsOwn) {
+  const Scenario scenario = read("[tune]\nlr = [0.05, 0.1]\n" + kSmall +
+                                 "[[strategy]]\nrun = \"sesgd\"\ntune.lr = [1, 2]\n" +
+                                 "[[strategy]]\nrun = \"ds_sync\"\nworkload.lr = 0.3\n");
+  EXPECT_EQ(scenario.strategies[0].rates, (std::vector<std::string>{"0.05", "0.1"}));
+  EXPECT_EQ(scenario.strategies[1].rates, (std::vector<std::string>{"1", "2"}));
+  EXPECT_TRUE(scenario.strategies[2].rates.empty());
+}
+
+TEST_F(ScenarioFile, RefusesTuningThatChoosesNothing) {
+  for (const char* wrong :
+       {"[tune]\nlr = [0.1]\n", "[tune]\nlr = [0.1, 0.1]\n", "[tune]\nlr = 0.1\n", "[tune]\n",
+        "[tune]\nlr = [1, 2]\nmomentum = [1]\n"})
+    EXPECT_NE(problems(wrong + kSmall), "") << wrong;
+  EXPECT_NE(
+      problems("[workload]\nlr = 0.1\n[tune]\nlr = [0.1, 0.2]\n" + kSmall).find("leave out one"),
+      std::string::npos);
+}
+
 TEST_F(ScenarioFile, RefusesSweepsThatMeanNothing) {
   const std::string told = problems(R"(
 [[case]]

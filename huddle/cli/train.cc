@@ -99,8 +99,8 @@ TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
 void prepare_timing(const CLI::App& command, const TrainConfig& config, PreparedRun& run,
                     const UpdateOptions& update) {
   for (const char* option :
-       {"--data", "--model", "--split", "--holdout", "--epochs", "--save", "--resume", "--swa-start",
-        "--evaluate-every", "--accumulate", "--batch", "--schedule"})
+       {"--data", "--model", "--split", "--holdout", "--epochs", "--save", "--resume",
+        "--swa-start", "--evaluate-every", "--accumulate", "--batch", "--schedule"})
     require(command.count(option) == 0,
             concat(option, " does not go with --timing-only, which trains nothing."));
   run.launcher = make_engine_of(config, run, 1);

@@ -119,9 +119,10 @@ void declare_workload(CLI::App& command, TrainConfig& config) {
       ->group(group)
       ->capture_default_str();
   command
-      .add_option("--holdout", config.holdout,
-                  "judge by this share of the training samples, on which nobody trains then, instead "
-                  "of the test samples: for choosing settings; 0: none")
+      .add_option(
+          "--holdout", config.holdout,
+          "judge by this share of the training samples, on which nobody trains then, instead "
+          "of the test samples: for choosing settings; 0: none")
       ->group(group)
       ->capture_default_str();
   CLI::Option* steps =

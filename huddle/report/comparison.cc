@@ -13,11 +13,7 @@ namespace {
 using Runs = std::vector<const ComparedRun*>;
 using Figure = std::function<std::optional<double>(const RunOutcome&)>;
 
-// Of the runs that have the figure; nothing where none has.
-std::optional<Spread> spread_of(const Runs& runs, const Figure& figure) {
-  std::vector<double> values;
-  for (const ComparedRun* run : runs)
-    if (const auto value = figure(run->outcome)) values.push_back(*value);
+std::optional<Spread> spread_of(std::span<const double> values) {
   if (values.empty()) return {};
   const auto count = static_cast<double>(values.size());
   Spread spread;
@@ -26,6 +22,14 @@ std::optional<Spread> spread_of(const Runs& runs, const Figure& figure) {
   for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
   if (values.size() > 1) spread.deviation = std::sqrt(squares / (count - 1));
   return spread;
+}
+
+// Of the runs that have the figure; nothing where none has.
+std::optional<Spread> spread_of(const Runs& runs, const Figure& figure) {
+  std::vector<double> values;
+  for (const ComparedRun* run : runs)
+    if (const auto value = figure(run->outcome)) values.push_back(*value);
+  return spread_of(values);
 }
 
 std::optional<double> mean_of(const Runs& runs, const Figure& figure) {
@@ -53,13 +57,6 @@ Figure share(Seconds TimeSplit::*kind) {
   };
 }
 
-Figure time_to(const std::optional<Target>& target) {
-  return [target](const RunOutcome& outcome) -> std::optional<double> {
-    const auto point = target ? first_at(*target, outcome.curve) : std::nullopt;
-    return point ? std::optional(point->time) : std::nullopt;
-  };
-}
-
 // The bottleneck of most runs; with as many for two, that of the first.
 std::string usual_bottleneck(const Runs& runs) {
   std::vector<std::pair<std::string, int>> counts;
@@ -79,9 +76,39 @@ std::string usual_bottleneck(const Runs& runs) {
   return most == counts.end() ? "" : most->first;
 }
 
-ComparedRow row_of(const Runs& all, const std::optional<Target>& target) {
+// One strategy in one case with what its seeds came to, by seed.
+struct Contestant {
+  ComparedRow row;
+  std::map<int, double> step_seconds;
+  std::map<int, double> time_to_target;
+  std::map<int, double> accuracy;
+};
+
+void add_target(Contestant& contestant, const Runs& runs) {
+  ComparedRow& row = contestant.row;
+  std::vector<double> bytes;
+  for (const ComparedRun* run : runs) {
+    if (!run->reached) continue;
+    contestant.time_to_target[run->seed] = run->reached->time;
+    bytes.push_back(run->reached->bytes_per_worker);
+    row.forms_at_target = row.forms_at_target || run->reached->must_form;
+  }
+  row.reached = static_cast<int>(bytes.size());
+  if (bytes.empty() || bytes.size() < runs.size()) {
+    contestant.time_to_target.clear();
+    return;
+  }
+  std::vector<double> times;
+  for (const auto& [seed, time] : contestant.time_to_target) times.push_back(time);
+  row.time_to_target = spread_of(times);
+  row.bytes_to_target = spread_of(bytes)->mean;
+}
+
+Contestant contestant_of(const Runs& all) {
   const ComparedRun& first = *all.front();
-  ComparedRow row{.case_name = first.case_name, .label = first.label, .strategy = first.strategy};
+  Contestant contestant;
+  ComparedRow& row = contestant.row;
+  row = {.case_name = first.case_name, .label = first.label, .strategy = first.strategy};
   Runs runs;
   for (const ComparedRun* run : all) {
     if (run->outcome.is_complete())
@@ -90,14 +117,17 @@ ComparedRow row_of(const Runs& all, const std::optional<Target>& target) {
       row.status = run->outcome.status;
   }
   row.seeds = static_cast<int>(runs.size());
+  const Figure accuracy = named(&RunOutcome::accuracy, "consensus");
+  for (const ComparedRun* run : runs) {
+    if (run->outcome.step_seconds) contestant.step_seconds[run->seed] = *run->outcome.step_seconds;
+    if (const auto value = accuracy(run->outcome)) contestant.accuracy[run->seed] = *value;
+  }
   row.step_seconds =
       spread_of(runs, [](const RunOutcome& outcome) { return outcome.step_seconds; });
-  const Figure time = time_to(target);
-  row.reached = static_cast<int>(std::count_if(
-      runs.begin(), runs.end(), [&](const ComparedRun* run) { return time(run->outcome); }));
-  if (row.reached == row.seeds) row.time_to_target = spread_of(runs, time);
-  row.accuracy_consensus = spread_of(runs, named(&RunOutcome::accuracy, "consensus"));
+  add_target(contestant, runs);
+  row.accuracy_consensus = spread_of(runs, accuracy);
   row.accuracy_worker_mean = spread_of(runs, named(&RunOutcome::accuracy, "worker_mean"));
+  row.accuracy_swa = spread_of(runs, named(&RunOutcome::accuracy, "swa"));
   row.loss_consensus = spread_of(runs, named(&RunOutcome::test_loss, "consensus"));
   row.drift = spread_of(runs, [](const RunOutcome& outcome) { return outcome.drift; });
   row.bytes_sent_per_worker =
@@ -106,7 +136,7 @@ ComparedRow row_of(const Runs& all, const std::optional<Target>& target) {
   row.exchange = mean_of(runs, share(&TimeSplit::exchange));
   row.hidden = mean_of(runs, share(&TimeSplit::hidden));
   row.bottleneck = usual_bottleneck(runs);
-  return row;
+  return contestant;
 }
 
 const ComparedStrategy& strategy_of(const ComparedRow& row,
@@ -126,38 +156,84 @@ std::vector<std::string> yardsticks(std::span<const ComparedStrategy> strategies
   return names;
 }
 
-// The row of `rows` that carries `name` in this case and has the least of `time`.
-const ComparedRow* fastest(const std::vector<ComparedRow>& rows,
-                           std::span<const ComparedStrategy> strategies, const std::string& name,
-                           const std::string& case_name, std::optional<Spread> ComparedRow::*time) {
-  const ComparedRow* best = nullptr;
-  for (const ComparedRow& row : rows) {
-    const std::vector<std::string>& names = strategy_of(row, strategies).baselines;
-    if (row.case_name == case_name && row.*time &&
+// The one that carries `name` in this case and has the least of `time`.
+const Contestant* fastest(const std::vector<Contestant>& all,
+                          std::span<const ComparedStrategy> strategies, const std::string& name,
+                          const std::string& case_name, std::optional<Spread> ComparedRow::*time) {
+  const Contestant* best = nullptr;
+  for (const Contestant& one : all) {
+    const std::vector<std::string>& names = strategy_of(one.row, strategies).baselines;
+    if (one.row.case_name == case_name && one.row.*time &&
         std::find(names.begin(), names.end(), name) != names.end() &&
-        (!best || (row.*time)->mean < (best->*time)->mean))
-      best = &row;
+        (!best || (one.row.*time)->mean < (best->row.*time)->mean))
+      best = &one;
   }
   return best;
 }
 
-// How many times as fast as `other`, where both are known.
-std::optional<double> speedup(const ComparedRow& row, const ComparedRow* other,
-                              std::optional<Spread> ComparedRow::*time) {
-  if (!other || !(row.*time) || !((row.*time)->mean > 0)) return {};
-  return (other->*time)->mean / (row.*time)->mean;
+// What `combine` makes of both, for every seed that both have.
+std::vector<double> paired(const Contestant& one, const Contestant* other,
+                           std::map<int, double> Contestant::*values,
+                           double (*combine)(double of_one, double of_other)) {
+  std::vector<double> pairs;
+  if (!other) return pairs;
+  for (const auto& [seed, value] : one.*values)
+    if (const auto found = (other->*values).find(seed); found != (other->*values).end())
+      pairs.push_back(combine(value, found->second));
+  return pairs;
+}
+
+// How many times as fast, by seed.
+std::vector<double> times_as_fast(const Contestant& one, const Contestant* other,
+                                  std::map<int, double> Contestant::*seconds) {
+  std::vector<double> ratios = paired(one, other, seconds, [](double of_one, double of_other) {
+    return of_one > 0 ? of_other / of_one : 0;
+  });
+  if (std::find(ratios.begin(), ratios.end(), 0) != ratios.end()) ratios.clear();
+  return ratios;
+}
+
+Speedup speedup_over(const std::string& name, const Contestant& one, const Contestant* by_step,
+                     const Contestant* by_target) {
+  Speedup speedup{.name = name,
+                  .label = by_step ? by_step->row.label : "",
+                  .target_label = by_target ? by_target->row.label : ""};
+  const auto steps = times_as_fast(one, by_step, &Contestant::step_seconds);
+  const auto targets = times_as_fast(one, by_target, &Contestant::time_to_target);
+  const auto points =
+      paired(one, by_step, &Contestant::accuracy,
+             [](double of_one, double of_other) { return 100 * (of_one - of_other); });
+  if (!steps.empty()) speedup.of_step = geometric_mean(steps);
+  if (!targets.empty()) speedup.to_target = geometric_mean(targets);
+  if (!points.empty()) speedup.points = spread_of(points)->mean;
+  speedup.of_step_estimate = estimate_ratio(steps);
+  speedup.to_target_estimate = estimate_ratio(targets);
+  speedup.points_estimate = estimate_mean(points);
+  return speedup;
 }
 
 }  // namespace
 
-std::optional<CurvePoint> first_at(const Target& target, std::span<const CurvePoint> curve) {
-  for (const CurvePoint& point : curve) {
-    const Quality& quality = point.consensus;
-    if (target.of == Target::Of::loss ? quality.loss <= target.value
-                                      : quality.accuracy && *quality.accuracy >= target.value)
-      return point;
+std::optional<Target> target_in_case(const Target& target, const std::string& case_name,
+                                     std::span<const ComparedRun> runs,
+                                     std::span<const ComparedStrategy> strategies) {
+  if (target.baseline.empty()) return target;
+  std::map<std::string, Runs> by_label;
+  for (const ComparedRun& run : runs) {
+    const auto strategy =
+        std::find_if(strategies.begin(), strategies.end(),
+                     [&](const ComparedStrategy& one) { return one.label == run.label; });
+    check(strategy != strategies.end(), "a run of a strategy that nobody named");
+    const std::vector<std::string>& names = strategy->baselines;
+    if (run.case_name == case_name && run.outcome.is_complete() &&
+        std::find(names.begin(), names.end(), target.baseline) != names.end())
+      by_label[run.label].push_back(&run);
   }
-  return {};
+  std::optional<double> best;
+  for (const auto& [label, group] : by_label)
+    best = std::max(best, mean_of(group, named(&RunOutcome::accuracy, "consensus")));
+  if (!best) return {};
+  return Target{.of = target.of, .value = *best - target.below};
 }
 
 std::vector<CurvePoint> retimed(std::span<const CurvePoint> curve, std::span<const Time> ends) {
@@ -194,8 +270,7 @@ std::optional<Bottleneck> bottleneck_of(const RunOutcome& outcome) {
 }
 
 std::vector<ComparedRow> compare_runs(std::span<const ComparedRun> runs,
-                                      std::span<const ComparedStrategy> strategies,
-                                      const std::optional<Target>& target) {
+                                      std::span<const ComparedStrategy> strategies) {
   std::vector<std::pair<std::pair<std::string, std::string>, Runs>> groups;
   for (const ComparedRun& run : runs) {
     const std::pair key(run.case_name, run.label);
@@ -206,22 +281,23 @@ std::vector<ComparedRow> compare_runs(std::span<const ComparedRun> runs,
     else
       found->second.push_back(&run);
   }
+  std::vector<Contestant> all;
+  for (const auto& [key, group] : groups) all.push_back(contestant_of(group));
   std::vector<ComparedRow> rows;
-  for (const auto& [key, group] : groups) rows.push_back(row_of(group, target));
-  for (ComparedRow& row : rows) {
+  for (const Contestant& one : all) {
+    ComparedRow row = one.row;
     row.workload = strategy_of(row, strategies).workload;
-    row.carries = strategy_of(row, strategies).baselines;
-    for (const std::string& name : yardsticks(strategies)) {
-      const ComparedRow* by_step =
-          fastest(rows, strategies, name, row.case_name, &ComparedRow::step_seconds);
-      const ComparedRow* by_target =
-          fastest(rows, strategies, name, row.case_name, &ComparedRow::time_to_target);
-      row.speedups.push_back({.name = name,
-                              .label = by_step ? by_step->label : "",
-                              .of_step = speedup(row, by_step, &ComparedRow::step_seconds),
-                              .target_label = by_target ? by_target->label : "",
-                              .to_target = speedup(row, by_target, &ComparedRow::time_to_target)});
+    const std::map<std::string, std::string>& tuned = strategy_of(row, strategies).tuned;
+    if (const auto rate = tuned.find(row.case_name); rate != tuned.end()) {
+      row.tuned = true;
+      row.workload["lr"] = rate->second;
     }
+    row.carries = strategy_of(row, strategies).baselines;
+    for (const std::string& name : yardsticks(strategies))
+      row.speedups.push_back(speedup_over(
+          name, one, fastest(all, strategies, name, row.case_name, &ComparedRow::step_seconds),
+          fastest(all, strategies, name, row.case_name, &ComparedRow::time_to_target)));
+    rows.push_back(std::move(row));
   }
   return rows;
 }

@@ -14,15 +14,10 @@
 #include "huddle/core/ids.h"
 #include "huddle/core/record.h"
 #include "huddle/report/format.h"
+#include "huddle/report/interval.h"
+#include "huddle/report/target.h"
 
 namespace huddle {
-
-// What the consensus model must reach on the test set.
-struct Target {
-  enum class Of { accuracy, loss };
-  Of of = Of::accuracy;
-  double value = 0;  // At least this accuracy, or at most this loss.
-};
 
 // Accuracy or loss of a run's models by name, "consensus"; nothing where it was not measured.
 using Figures = std::map<std::string, std::optional<double>>;
@@ -58,6 +53,7 @@ struct ComparedRun {
   std::string timed_in;    // The run that the times are from; likewise.
   std::string command;
   RunOutcome outcome;
+  std::optional<Reached> reached;  // The target of its case, if it has one.
 };
 
 // A strategy as the rows name it.
@@ -65,6 +61,7 @@ struct ComparedStrategy {
   std::string label;
   std::vector<std::string> baselines;           // Under which names it is a yardstick.
   std::map<std::string, std::string> workload;  // What it was given in place of the common one.
+  std::map<std::string, std::string> tuned;     // The learning rate chosen for it, by case.
 };
 
 // Over the seeds: the mean, and the standard deviation of a sample.
@@ -73,14 +70,19 @@ struct Spread {
   double deviation = 0;
 };
 
-// How much faster than a yardstick. A name that several strategies carry means the fastest of them
-// in the case: by the time of a step, and for the time to the target by that.
+// How a strategy differs from a yardstick, each seed compared with the same seed. A name that
+// several strategies carry means the fastest of them in the case: by the time of a step, and for
+// the time to the target by that. Estimates are there where there are several seeds.
 struct Speedup {
   std::string name;
   std::string label;  // Of the strategy that was fastest; empty where none ended well.
   std::optional<double> of_step;
+  std::optional<Estimate> of_step_estimate;
   std::string target_label;
   std::optional<double> to_target;
+  std::optional<Estimate> to_target_estimate;
+  std::optional<double> points;  // Consensus accuracy less that of `label`, in points.
+  std::optional<Estimate> points_estimate;
 };
 
 // One strategy in one case, over all seeds that ended well.
@@ -91,13 +93,17 @@ struct ComparedRow {
   std::string status = "complete";  // Or that of the first run that did not end well.
   int seeds = 0;                    // That ended well.
   std::map<std::string, std::string> workload;
+  bool tuned = false;                // Whether the workload's learning rate was chosen for it.
   std::vector<std::string> carries;  // The names under which it is a yardstick itself.
   std::vector<Speedup> speedups;     // One for each yardstick, in the order of first mention.
   std::optional<Spread> step_seconds;
-  std::optional<Spread> time_to_target;  // Nothing unless all of these runs reached it.
-  int reached = 0;                       // How many did.
+  std::optional<Spread> time_to_target;   // Nothing unless all of these runs reached it.
+  int reached = 0;                        // How many did.
+  std::optional<double> bytes_to_target;  // By a worker, on the mean; likewise.
+  bool forms_at_target = false;           // Whether an average of everybody is part of that.
   std::optional<Spread> accuracy_consensus;
   std::optional<Spread> accuracy_worker_mean;
+  std::optional<Spread> accuracy_swa;
   std::optional<Spread> loss_consensus;  // On the test set.
   std::optional<Spread> drift;
   std::optional<double> bytes_sent_per_worker;
@@ -106,9 +112,6 @@ struct ComparedRow {
   std::optional<double> hidden;
   std::string bottleneck;  // The name of a link; empty where none is known.
 };
-
-// The first point of a curve that reaches the target.
-std::optional<CurvePoint> first_at(const Target& target, std::span<const CurvePoint> curve);
 
 // The curve with other times: a point after p steps is at the end of step p, ends[p - 1], of
 // another run. Points past its end are left out.
@@ -121,9 +124,14 @@ RunOutcome joined_outcome(const RunOutcome& trained, const RunOutcome& timed,
 
 std::optional<Bottleneck> bottleneck_of(const RunOutcome& outcome);
 
+// The target of one case, its value worked out where it is over a baseline: that of the most
+// accurate strategy of this name, on the mean of the seeds. Nothing where none has an accuracy.
+std::optional<Target> target_in_case(const Target& target, const std::string& case_name,
+                                     std::span<const ComparedRun> runs,
+                                     std::span<const ComparedStrategy> strategies);
+
 // A row for each case and strategy that has runs, in the order of the runs.
 std::vector<ComparedRow> compare_runs(std::span<const ComparedRun> runs,
-                                      std::span<const ComparedStrategy> strategies,
-                                      const std::optional<Target>& target);
+                                      std::span<const ComparedStrategy> strategies);
 
 }  // namespace huddle

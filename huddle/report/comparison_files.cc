@@ -100,9 +100,21 @@ Json figures_json(const Figures& figures) {
   return json;
 }
 
+Json or_null(const std::optional<Estimate>& estimate) {
+  if (!estimate) return nullptr;
+  return {{"low", estimate->low}, {"high", estimate->high}};
+}
+
 Json target_json(const std::optional<Target>& target) {
   if (!target) return nullptr;
+  if (!target->baseline.empty())
+    return {{"baseline", target->baseline}, {"points_below", 100 * target->below}};
   return {{target->of == Target::Of::loss ? "loss" : "accuracy", target->value}};
+}
+
+Json consensus_json(const std::optional<ConsensusCost>& cost) {
+  if (!cost) return nullptr;
+  return {{"seconds", cost->seconds}, {"bytes_per_worker", cost->bytes_per_worker}};
 }
 
 Json lists_json(const RunOutcome& outcome) {
@@ -133,9 +145,9 @@ Json lists_json(const RunOutcome& outcome) {
   return {{"time", time}, {"links", links}, {"bottleneck", bottleneck}, {"curve", curve}};
 }
 
-Json run_json(const ComparedRun& run, const std::optional<Target>& target) {
+Json run_json(const ComparedRun& run) {
   const RunOutcome& outcome = run.outcome;
-  const auto reached = target ? first_at(*target, outcome.curve) : std::nullopt;
+  const std::optional<Reached>& reached = run.reached;
   Json json = {{"id", run.id},
                {"case", run.case_name},
                {"label", run.label},
@@ -149,6 +161,8 @@ Json run_json(const ComparedRun& run, const std::optional<Target>& target) {
                {"step_seconds", or_null(outcome.step_seconds)},
                {"time_to_target", reached ? Json(reached->time) : Json(nullptr)},
                {"steps_to_target", reached ? Json(reached->progress) : Json(nullptr)},
+               {"bytes_to_target", reached ? Json(reached->bytes_per_worker) : Json(nullptr)},
+               {"forms_at_target", reached ? Json(reached->must_form) : Json(nullptr)},
                {"accuracy", figures_json(outcome.accuracy)},
                {"test_loss", figures_json(outcome.test_loss)},
                {"loss", or_null(outcome.loss)},
@@ -167,8 +181,12 @@ Json row_json(const ComparedRow& row) {
     baselines.push_back({{"name", speedup.name},
                          {"label", text_or_null(speedup.label)},
                          {"speedup", or_null(speedup.of_step)},
+                         {"speedup_interval", or_null(speedup.of_step_estimate)},
                          {"target_label", text_or_null(speedup.target_label)},
-                         {"speedup_to_target", or_null(speedup.to_target)}});
+                         {"speedup_to_target", or_null(speedup.to_target)},
+                         {"speedup_to_target_interval", or_null(speedup.to_target_estimate)},
+                         {"points", or_null(speedup.points)},
+                         {"points_interval", or_null(speedup.points_estimate)}});
   return {{"case", row.case_name},
           {"label", row.label},
           {"strategy", row.strategy},
@@ -180,8 +198,12 @@ Json row_json(const ComparedRow& row) {
           {"step_seconds", or_null(row.step_seconds)},
           {"time_to_target", or_null(row.time_to_target)},
           {"reached", row.reached},
+          {"bytes_to_target", or_null(row.bytes_to_target)},
+          {"forms_at_target", row.forms_at_target},
+          {"tuned", row.tuned},
           {"accuracy_consensus", or_null(row.accuracy_consensus)},
           {"accuracy_worker_mean", or_null(row.accuracy_worker_mean)},
+          {"accuracy_swa", or_null(row.accuracy_swa)},
           {"loss_consensus", or_null(row.loss_consensus)},
           {"drift", or_null(row.drift)},
           {"bytes_sent_per_worker", or_null(row.bytes_sent_per_worker)},
@@ -199,6 +221,21 @@ Json trainings_json(const std::vector<Training>& trainings) {
                     {"seed", training.seed},
                     {"status", training.status},
                     {"command", training.command}});
+  return json;
+}
+
+Json tunings_json(const std::vector<Tuning>& tunings) {
+  Json json = Json::array();
+  for (const Tuning& tuning : tunings)
+    json.push_back({{"id", tuning.id},
+                    {"case", tuning.case_name},
+                    {"label", tuning.label},
+                    {"value", tuning.value},
+                    {"status", tuning.status},
+                    {"accuracy", or_null(tuning.accuracy)},
+                    {"loss", or_null(tuning.loss)},
+                    {"is_best", tuning.is_best},
+                    {"command", tuning.command}});
   return json;
 }
 
@@ -233,13 +270,27 @@ std::vector<Time> read_step_ends(const std::filesystem::path& folder) {
   return ends;
 }
 
+double read_bytes_sent(const std::filesystem::path& folder, Time time) {
+  double bytes = 0;
+  double workers = 0;
+  read_step_lines(folder / "steps.jsonl", [&](const StepLine& line) {
+    workers = std::max(workers, line.worker + 1);
+    if (line.end <= time) bytes += line.bytes_sent;
+  });
+  return workers > 0 ? bytes / workers : 0;
+}
+
 std::string results_json(const Comparison& comparison, const WallClock& wall,
                          const std::string& version) {
   Json cases = Json::array();
   for (const Comparison::Case& one : comparison.cases)
-    cases.push_back({{"name", one.name}, {"text", one.text}, {"cluster", one.cluster}});
+    cases.push_back({{"name", one.name},
+                     {"text", one.text},
+                     {"cluster", one.cluster},
+                     {"target", target_json(one.target)},
+                     {"consensus", consensus_json(one.consensus)}});
   Json runs = Json::array();
-  for (const ComparedRun& run : comparison.runs) runs.push_back(run_json(run, comparison.target));
+  for (const ComparedRun& run : comparison.runs) runs.push_back(run_json(run));
   Json table = Json::array();
   for (const ComparedRow& row : comparison.table) table.push_back(row_json(row));
   Json expectations = Json::array();
@@ -258,6 +309,7 @@ std::string results_json(const Comparison& comparison, const WallClock& wall,
         {"source", comparison.source}}},
       {"note", comparison.note},
       {"cases", cases},
+      {"tunings", tunings_json(comparison.tunings)},
       {"trainings", trainings_json(comparison.trainings)},
       {"runs", runs},
       {"table", table},

@@ -22,6 +22,10 @@ std::optional<RunOutcome> read_outcome(const std::filesystem::path& folder);
 // as read_step_lines does.
 std::vector<Time> read_step_ends(const std::filesystem::path& folder);
 
+// Bytes that a worker has sent until `time`, on the mean, from steps.jsonl in `folder`. Throws as
+// read_step_lines does.
+double read_bytes_sent(const std::filesystem::path& folder, Time time);
+
 // A run that was made for its values alone; others have its values with times of their own.
 struct Training {
   std::string id;
@@ -31,11 +35,26 @@ struct Training {
   std::string command;
 };
 
+// A run that was made to choose a learning rate, judged by samples held out of the training data.
+struct Tuning {
+  std::string id;
+  std::string case_name;
+  std::string label;
+  std::string value;  // Of the learning rate, as typed.
+  std::string status;
+  std::optional<double> accuracy;
+  std::optional<double> loss;
+  bool is_best = false;
+  std::string command;
+};
+
 struct Comparison {
   struct Case {
     std::string name;
     std::string text;
-    std::string cluster;  // The file of its cluster, seen from the comparison's folder.
+    std::string cluster;           // The file of its cluster, seen from the comparison's folder.
+    std::optional<Target> target;  // With its value worked out.
+    std::optional<ConsensusCost> consensus;
   };
 
   std::string name;
@@ -47,6 +66,7 @@ struct Comparison {
   std::string source;  // The scenario's text.
   std::string note;    // What readers must know about how it was run; mostly empty.
   std::vector<Case> cases;
+  std::vector<Tuning> tunings;
   std::vector<Training> trainings;
   std::vector<ComparedRun> runs;
   std::vector<ComparedRow> table;

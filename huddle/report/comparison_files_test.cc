@@ -34,7 +34,7 @@ Comparison some_comparison() {
   Comparison comparison{.name = "tiny", .title = "A tiny one", .cases = {{.name = "lan"}}};
   comparison.runs = {some_run()};
   comparison.table = compare_runs(
-      comparison.runs, std::vector<ComparedStrategy>{{.label = "a", .baselines = {"bsp"}}}, {});
+      comparison.runs, std::vector<ComparedStrategy>{{.label = "a", .baselines = {"bsp"}}});
   return comparison;
 }
 
@@ -116,12 +116,45 @@ TEST(ComparisonTable, TellsFailuresAndOwnOptions) {
   comparison.table = compare_runs(
       comparison.runs,
       std::vector<ComparedStrategy>{
-          {.label = "a", .baselines = {"bsp"}, .workload = {{"lr", "0.03"}}}, {.label = "b"}},
-      {});
+          {.label = "a", .baselines = {"bsp"}, .workload = {{"lr", "0.03"}}}, {.label = "b"}});
   const std::string text = comparison_text(comparison);
   EXPECT_NE(text.find("b: failed: worker 2 died at step 5"), std::string::npos) << text;
   EXPECT_NE(text.find("a has its own lr=0.03"), std::string::npos) << text;
   EXPECT_NE(text.find("bsp: a."), std::string::npos) << text;
+}
+
+TEST(ComparisonTable, SaysWhatToTargetIncludesAndWhoseRateWasChosen) {
+  Comparison comparison = some_comparison();
+  comparison.target = Target{.baseline = "bsp", .below = 0.003};
+  comparison.cases[0].target = Target{.value = 0.8712};
+  comparison.cases[0].consensus = ConsensusCost{.seconds = 0.25, .bytes_per_worker = 8};
+  comparison.runs[0].reached = {.time = 1.25, .must_form = true, .bytes_per_worker = 8};
+  comparison.table = compare_runs(
+      comparison.runs, std::vector<ComparedStrategy>{
+                           {.label = "a", .baselines = {"bsp"}, .tuned = {{"lan", "0.05"}}}});
+  const std::string text = comparison_text(comparison);
+  EXPECT_NE(text.find("of bsp at its end, less 0.3 points."), std::string::npos) << text;
+  EXPECT_NE(text.find("Target here: 87.12 %."), std::string::npos) << text;
+  EXPECT_NE(text.find("includes one average of everybody, 250 ms, for a"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("0.05"), std::string::npos) << text;
+  EXPECT_EQ(text.find("has its own"), std::string::npos) << text;
+  const Json json = Json::parse(results_json(comparison, {}, "1"));
+  EXPECT_EQ(json["cases"][0]["consensus"]["seconds"], 0.25);
+  EXPECT_EQ(json["cases"][0]["target"]["accuracy"], 0.8712);
+  EXPECT_EQ(json["runs"][0]["time_to_target"], 1.25);
+  EXPECT_EQ(json["runs"][0]["forms_at_target"], true);
+  EXPECT_EQ(json["table"][0]["tuned"], true);
+  EXPECT_EQ(json["table"][0]["workload"]["lr"], "0.05");
+}
+
+TEST_F(ComparisonFiles, CountsTheBytesSentUntilAMoment) {
+  write("steps.jsonl", R"({"worker": 0, "step": 0, "end": 1, "bytes_sent": 10}
+{"worker": 1, "step": 0, "end": 2, "bytes_sent": 30}
+{"worker": 0, "step": 1, "end": 3, "bytes_sent": 100}
+)");
+  EXPECT_EQ(read_bytes_sent(folder_, 2), 20);
+  EXPECT_EQ(read_bytes_sent(folder_, 0.5), 0);
 }
 
 }  // namespace

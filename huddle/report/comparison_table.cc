@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "huddle/core/text.h"
 #include "huddle/report/format.h"
 #include "huddle/report/table.h"
 
@@ -28,8 +29,15 @@ std::string accuracy_text(const std::optional<Spread>& accuracy, int seeds) {
   return seeds > 1 ? fmt::format("{} ± {:.2f}", mean, accuracy->deviation * 100) : mean;
 }
 
-std::string times_text(const std::optional<double>& times) {
-  return times ? fmt::format("{:.2f}x", *times) : kNothing;
+// "1.71x", and where several seeds leave some doubt "1.71x ± 0.04": the farther end of the
+// interval.
+std::string times_text(const std::optional<double>& times,
+                       const std::optional<Estimate>& estimate) {
+  if (!times) return kNothing;
+  const double doubt =
+      estimate ? std::max(estimate->value - estimate->low, estimate->high - estimate->value) : 0;
+  return doubt < 0.005 ? fmt::format("{:.2f}x", *times)
+                       : fmt::format("{:.2f}x ± {:.2f}", *times, doubt);
 }
 
 struct NamedCell {
@@ -43,10 +51,12 @@ void add_speedups(std::vector<NamedCell>& columns, const Rows& rows) {
   for (std::size_t i = 0; i < rows.front()->speedups.size(); ++i) {
     const std::string& name = rows.front()->speedups[i].name;
     columns.push_back({"vs " + name, [i](const ComparedRow& row) {
-                         return times_text(row.speedups[i].of_step);
+                         return times_text(row.speedups[i].of_step,
+                                           row.speedups[i].of_step_estimate);
                        }});
     columns.push_back({"to target vs " + name, [i](const ComparedRow& row) {
-                         return times_text(row.speedups[i].to_target);
+                         return times_text(row.speedups[i].to_target,
+                                           row.speedups[i].to_target_estimate);
                        }});
   }
 }
@@ -57,6 +67,9 @@ std::vector<NamedCell> columns_of(const Rows& rows) {
       {"step", [](const ComparedRow& row) {
          return row.step_seconds ? format_seconds(row.step_seconds->mean) : kNothing;
        }}};
+  columns.push_back({"rate", [](const ComparedRow& row) {
+                       return row.tuned ? row.workload.at("lr") : kNothing;
+                     }});
   add_speedups(columns, rows);
   columns.push_back({"to target", [](const ComparedRow& row) {
                        return row.time_to_target ? format_seconds(row.time_to_target->mean)
@@ -68,6 +81,8 @@ std::vector<NamedCell> columns_of(const Rows& rows) {
   columns.push_back({"worker mean", [](const ComparedRow& row) {
                        return accuracy_text(row.accuracy_worker_mean, row.seeds);
                      }});
+  columns.push_back(
+      {"swa", [](const ComparedRow& row) { return accuracy_text(row.accuracy_swa, row.seeds); }});
   columns.push_back({"test loss", [](const ComparedRow& row) {
                        return row.loss_consensus && !row.accuracy_consensus
                                   ? format_figure(row.loss_consensus->mean)
@@ -122,7 +137,8 @@ void add_notes(std::string& text, const Rows& rows) {
   for (const ComparedRow* row : rows) {
     std::string own;
     for (const auto& [key, value] : row->workload)
-      own += fmt::format("{}{}={}", own.empty() ? "" : ", ", key, value);
+      if (!(row->tuned && key == "lr"))
+        own += fmt::format("{}{}={}", own.empty() ? "" : ", ", key, value);
     if (!own.empty()) add_wrapped(text, fmt::format("{} has its own {}.", row->label, own));
     if (row->reached > 0 && row->reached < row->seeds)
       add_wrapped(text, fmt::format("{} reached the target with {} of {} seeds.", row->label,
@@ -134,9 +150,26 @@ void add_notes(std::string& text, const Rows& rows) {
 }
 
 std::string target_text(const Target& target) {
+  if (!target.baseline.empty())
+    return fmt::format("Target: consensus accuracy of {} at its end, less {:.2g} points.\n",
+                       target.baseline, 100 * target.below);
   return target.of == Target::Of::loss
              ? "Target: consensus test loss of " + format_figure(target.value) + ".\n"
              : "Target: consensus accuracy of " + format_percent(target.value) + ".\n";
+}
+
+// What `to target` means in this case.
+void add_target_notes(std::string& text, const Comparison& comparison, const Comparison::Case& one,
+                      const Rows& rows) {
+  if (comparison.target && !comparison.target->baseline.empty() && one.target)
+    add_wrapped(text, fmt::format("Target here: {}.", format_percent(one.target->value, 2)));
+  std::vector<std::string> forming;
+  for (const ComparedRow* row : rows)
+    if (row->time_to_target && row->forms_at_target) forming.push_back(row->label);
+  if (one.consensus && !forming.empty())
+    add_wrapped(text, fmt::format("To target includes one average of everybody, {}, for {}: until "
+                                  "then nobody holds the mean of the models.",
+                                  format_seconds(one.consensus->seconds), joined(forming)));
 }
 
 }  // namespace
@@ -155,6 +188,7 @@ std::string comparison_text(const Comparison& comparison) {
     text += "\n";
     if (comparison.cases.size() > 1) add_wrapped(text, "Case: " + one.name);
     text += table_text(rows);
+    add_target_notes(text, comparison, one, rows);
     add_notes(text, rows);
   }
   if (!comparison.verdicts.empty()) text += "\n";

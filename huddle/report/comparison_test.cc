@@ -29,7 +29,7 @@ CurvePoint point(double progress, Time time, double accuracy) {
 
 TEST(Comparison, TellsMeanAndSpreadOverTheSeeds) {
   const std::vector runs{run_of("a", 1, 0.1), run_of("a", 2, 0.3)};
-  const auto rows = compare_runs(runs, std::vector<ComparedStrategy>{{.label = "a"}}, {});
+  const auto rows = compare_runs(runs, std::vector<ComparedStrategy>{{.label = "a"}});
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].seeds, 2);
   EXPECT_DOUBLE_EQ(rows[0].step_seconds->mean, 0.2);
@@ -45,15 +45,15 @@ TEST(Comparison, ComparesWithTheFastestOfEachNameInTheSameCase) {
   const std::vector<ComparedStrategy> strategies{{.label = "ring", .baselines = {"paper", "best"}},
                                                  {.label = "tree", .baselines = {"best"}},
                                                  {.label = "pairs", .baselines = {}}};
-  const auto rows = compare_runs(runs, strategies, {});
+  const auto rows = compare_runs(runs, strategies);
   ASSERT_EQ(rows.size(), 6u);
   const std::vector<Speedup>& lan = rows[2].speedups;
   ASSERT_EQ(lan.size(), 2u);
   EXPECT_EQ(lan[0].name, "paper");
   EXPECT_EQ(lan[0].label, "ring");
-  EXPECT_DOUBLE_EQ(*lan[0].of_step, 4);
+  EXPECT_NEAR(*lan[0].of_step, 4, 1e-12);
   EXPECT_EQ(lan[1].label, "tree");
-  EXPECT_DOUBLE_EQ(*lan[1].of_step, 3);
+  EXPECT_NEAR(*lan[1].of_step, 3, 1e-12);
   EXPECT_FALSE(lan[1].to_target);
   EXPECT_EQ(rows[5].speedups[1].label, "ring");
   EXPECT_DOUBLE_EQ(*rows[5].speedups[1].of_step, 2);
@@ -66,7 +66,7 @@ TEST(Comparison, AFailedRunCountsForNothingAndIsToldWithItsRow) {
   runs[2].outcome.status = "interrupted";
   const std::vector<ComparedStrategy> strategies{{.label = "a"},
                                                  {.label = "b", .baselines = {"x"}}};
-  const auto rows = compare_runs(runs, strategies, {});
+  const auto rows = compare_runs(runs, strategies);
   EXPECT_EQ(rows[0].status, "failed: worker 2 died");
   EXPECT_EQ(rows[0].seeds, 1);
   EXPECT_DOUBLE_EQ(rows[0].step_seconds->mean, 0.1);
@@ -76,34 +76,59 @@ TEST(Comparison, AFailedRunCountsForNothingAndIsToldWithItsRow) {
   EXPECT_FALSE(rows[0].speedups[0].of_step);
 }
 
-TEST(Comparison, ATargetIsReachedAtTheFirstPointThatHasIt) {
-  const std::vector curve{point(10, 1, 0.5), point(20, 2, 0.8), point(30, 3, 0.7),
-                          point(40, 4, 0.9)};
-  EXPECT_EQ(first_at({Target::Of::accuracy, 0.8}, curve)->time, 2);
-  EXPECT_EQ(first_at({Target::Of::loss, 0.15}, curve)->time, 4);
-  EXPECT_FALSE(first_at({Target::Of::accuracy, 0.95}, curve));
-  std::vector<CurvePoint> diverged = curve;
-  for (CurvePoint& each : diverged) each.consensus = {std::nan(""), std::nullopt};
-  EXPECT_FALSE(first_at({Target::Of::loss, 1e9}, diverged));
-}
-
 TEST(Comparison, TimeToTargetNeedsEverySeedToGetThere) {
-  std::vector runs{run_of("a", 1, 0.1), run_of("a", 2, 0.1), run_of("b", 1, 0.1)};
-  runs[0].outcome.curve = {point(10, 1, 0.9)};
-  runs[1].outcome.curve = {point(10, 1, 0.5)};
-  runs[2].outcome.curve = {point(10, 4, 0.9)};
+  std::vector runs{run_of("a", 1, 0.1), run_of("a", 2, 0.1), run_of("b", 1, 0.1),
+                   run_of("b", 2, 0.1)};
+  runs[0].reached = {.time = 1, .bytes_per_worker = 10};
+  runs[2].reached = {.time = 4};
+  runs[3].reached = {.time = 6};
   const std::vector<ComparedStrategy> strategies{{.label = "a"},
                                                  {.label = "b", .baselines = {"b"}}};
-  const Target target{Target::Of::accuracy, 0.9};
-  auto rows = compare_runs(runs, strategies, target);
+  auto rows = compare_runs(runs, strategies);
   EXPECT_FALSE(rows[0].time_to_target);
+  EXPECT_FALSE(rows[0].speedups[0].to_target);
   EXPECT_EQ(rows[0].reached, 1);
-  EXPECT_DOUBLE_EQ(rows[1].time_to_target->mean, 4);
-  runs[1].outcome.curve = {point(10, 3, 0.95)};
-  rows = compare_runs(runs, strategies, target);
+  EXPECT_DOUBLE_EQ(rows[1].time_to_target->mean, 5);
+  runs[1].reached = {.time = 3, .must_form = true, .bytes_per_worker = 20};
+  rows = compare_runs(runs, strategies);
   EXPECT_DOUBLE_EQ(rows[0].time_to_target->mean, 2);
-  EXPECT_DOUBLE_EQ(*rows[0].speedups[0].to_target, 2);
+  EXPECT_DOUBLE_EQ(*rows[0].bytes_to_target, 15);
+  EXPECT_TRUE(rows[0].forms_at_target);
   EXPECT_EQ(rows[0].speedups[0].target_label, "b");
+}
+
+TEST(Comparison, ComparesEachSeedWithTheSameSeed) {
+  // Seeds differ by a factor of ten, strategies by one of two: the latter is what is sure.
+  std::vector runs{run_of("a", 1, 1), run_of("a", 2, 10), run_of("b", 1, 2), run_of("b", 2, 20)};
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    runs[i].outcome.accuracy["consensus"] =
+        i < 2 ? 0.8 + 0.1 * runs[i].seed : 0.79 + 0.1 * runs[i].seed;
+  const std::vector<ComparedStrategy> strategies{{.label = "a"},
+                                                 {.label = "b", .baselines = {"b"}}};
+  const Speedup speedup = compare_runs(runs, strategies)[0].speedups[0];
+  EXPECT_DOUBLE_EQ(*speedup.of_step, 2);
+  ASSERT_TRUE(speedup.of_step_estimate && speedup.points_estimate);
+  EXPECT_NEAR(speedup.of_step_estimate->low, 2, 1e-9);
+  EXPECT_NEAR(speedup.of_step_estimate->high, 2, 1e-9);
+  EXPECT_NEAR(*speedup.points, 1, 1e-9);
+  EXPECT_NEAR(speedup.points_estimate->low, 1, 1e-9);
+  runs.erase(runs.begin() + 3);
+  EXPECT_FALSE(compare_runs(runs, strategies)[0].speedups[0].of_step_estimate) << "one pair alone";
+}
+
+TEST(Comparison, ATargetOverABaselineIsWorkedOutInEachCase) {
+  std::vector runs{run_of("ring", 1, 1), run_of("ring", 2, 1), run_of("tree", 1, 1),
+                   run_of("pairs", 1, 1), run_of("ring", 1, 1, "wan")};
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    runs[i].outcome.accuracy["consensus"] = std::vector{0.8, 0.9, 0.82, 0.99, 0.5}[i];
+  const std::vector<ComparedStrategy> strategies{{.label = "ring", .baselines = {"bsp"}},
+                                                 {.label = "tree", .baselines = {"bsp"}},
+                                                 {.label = "pairs", .baselines = {}}};
+  const Target target{.baseline = "bsp", .below = 0.01};
+  EXPECT_NEAR(target_in_case(target, "lan", runs, strategies)->value, 0.84, 1e-12);
+  EXPECT_NEAR(target_in_case(target, "wan", runs, strategies)->value, 0.49, 1e-12);
+  EXPECT_FALSE(target_in_case(target, "moon", runs, strategies));
+  EXPECT_EQ(target_in_case({.value = 0.7}, "moon", runs, strategies)->value, 0.7);
 }
 
 TEST(Comparison, ValuesOfOneRunMeetTheTimesOfAnother) {
@@ -129,8 +154,7 @@ TEST(Comparison, ValuesOfOneRunMeetTheTimesOfAnother) {
 TEST(Comparison, SharesOfTimeAreTakenOverAllWorkers) {
   ComparedRun run = run_of("a", 1, 1);
   run.outcome.time = {{.compute = 6, .wait = 2, .exchange = 0, .hidden = 4}, {.compute = 8}};
-  const auto rows =
-      compare_runs(std::vector{run}, std::vector<ComparedStrategy>{{.label = "a"}}, {});
+  const auto rows = compare_runs(std::vector{run}, std::vector<ComparedStrategy>{{.label = "a"}});
   EXPECT_DOUBLE_EQ(*rows[0].wait, 0.125);
   EXPECT_DOUBLE_EQ(*rows[0].exchange, 0);
   EXPECT_DOUBLE_EQ(*rows[0].hidden, 0.25);

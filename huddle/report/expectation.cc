@@ -18,21 +18,22 @@ const ComparedRow* row_of(std::span<const ComparedRow> rows, const std::string& 
   return nullptr;
 }
 
-std::optional<double> points_over(const ComparedRow& row, const Speedup& yardstick,
-                                  std::span<const ComparedRow> rows) {
-  const ComparedRow* other = row_of(rows, row.case_name, yardstick.label);
-  if (!other || !other->accuracy_consensus || !row.accuracy_consensus) return {};
-  return 100 * (row.accuracy_consensus->mean - other->accuracy_consensus->mean);
-}
+// What was measured, and how far from it the truth may be. With one seed nobody knows the latter.
+struct Measured {
+  std::optional<double> value;
+  std::optional<Estimate> estimate;
 
-std::optional<double> value_of(const Expectation& expectation, const ComparedRow& row,
-                               std::span<const ComparedRow> rows) {
+  // What is judged: the end of the interval that speaks against it.
+  std::optional<double> surely() const { return estimate ? estimate->low : value; }
+};
+
+Measured measured(const Expectation& expectation, const ComparedRow& row) {
   for (const Speedup& yardstick : row.speedups) {
     if (yardstick.name != expectation.over) continue;
     switch (expectation.of) {
-      case Of::speedup: return yardstick.of_step;
-      case Of::speedup_to_target: return yardstick.to_target;
-      case Of::accuracy_points: return points_over(row, yardstick, rows);
+      case Of::speedup: return {yardstick.of_step, yardstick.of_step_estimate};
+      case Of::speedup_to_target: return {yardstick.to_target, yardstick.to_target_estimate};
+      case Of::accuracy_points: return {yardstick.points, yardstick.points_estimate};
     }
   }
   return {};
@@ -40,7 +41,7 @@ std::optional<double> value_of(const Expectation& expectation, const ComparedRow
 
 // What one case comes to, and by which strategy.
 struct Found {
-  std::optional<double> value;
+  Measured of;
   std::string label;
   std::string case_name;
 };
@@ -48,13 +49,15 @@ struct Found {
 Found in_case(const Expectation& expectation, const std::string& case_name,
               std::span<const ComparedRow> rows) {
   const bool best_counts = expectation.of != Of::accuracy_points;
-  Found found{.value = {}, .label = joined(expectation.labels, " or "), .case_name = case_name};
+  Found found{.of = {}, .label = joined(expectation.labels, " or "), .case_name = case_name};
   for (const std::string& label : expectation.labels) {
     const ComparedRow* row = row_of(rows, case_name, label);
-    const std::optional<double> value = row ? value_of(expectation, *row, rows) : std::nullopt;
+    const Measured of = row ? measured(expectation, *row) : Measured{};
+    const auto value = of.surely();
+    const auto best = found.of.surely();
     if (!value && !best_counts) return {{}, label, case_name};
-    if (value && (!found.value || (best_counts ? *value > *found.value : *value < *found.value)))
-      found = {value, label, case_name};
+    if (value && (!best || (best_counts ? *value > *best : *value < *best)))
+      found = {of, label, case_name};
   }
   return found;
 }
@@ -62,6 +65,16 @@ Found in_case(const Expectation& expectation, const std::string& case_name,
 std::string figure(Of of, double value) {
   return of == Of::accuracy_points ? fmt::format("{:+.2f} points", value)
                                    : fmt::format("{:.2f}x", value);
+}
+
+std::string text_of(Of of, const Measured& found) {
+  if (!found.value) return "not known";
+  const std::string value = figure(of, *found.value);
+  if (!found.estimate) return value;
+  return of == Of::accuracy_points ? fmt::format("{} ({:+.2f} to {:+.2f})", value,
+                                                 found.estimate->low, found.estimate->high)
+                                   : fmt::format("{} ({:.2f} to {:.2f})", value,
+                                                 found.estimate->low, found.estimate->high);
 }
 
 }  // namespace
@@ -72,16 +85,17 @@ Verdict judge(const Expectation& expectation, std::span<const ComparedRow> rows)
   for (const std::string& case_name : expectation.cases) {
     const Found found = in_case(expectation, case_name, rows);
     // Nothing is less than anything, as std::optional has it.
-    if (!deciding || (every ? found.value < deciding->value : found.value > deciding->value))
+    if (!deciding || (every ? found.of.surely() < deciding->of.surely()
+                            : found.of.surely() > deciding->of.surely()))
       deciding = found;
   }
   if (!deciding) return {"no case to judge", false};
+  const auto surely = deciding->of.surely();
   return {fmt::format("{} over {}{}, {}: {}, at least {}", deciding->label, expectation.over,
                       expectation.of == Of::speedup_to_target ? " to the target" : "",
-                      deciding->case_name,
-                      deciding->value ? figure(expectation.of, *deciding->value) : "not known",
+                      deciding->case_name, text_of(expectation.of, deciding->of),
                       figure(expectation.of, expectation.at_least)),
-          deciding->value && *deciding->value >= expectation.at_least};
+          surely && *surely >= expectation.at_least};
 }
 
 }  // namespace huddle

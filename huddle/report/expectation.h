@@ -29,12 +29,13 @@ struct Expectation {
 };
 
 struct Verdict {
-  std::string text;  // "SESGD over BSP, latency 5ms: 6.45x, at least 5.00x"
+  std::string text;  // "SESGD over BSP, latency 5ms: 6.45x (6.40 to 6.50), at least 5.00x"
   bool holds = false;
 };
 
 // Each in the case that decides: the worst of all that must, or the best of those of which one
-// must. Where a figure is missing, it does not hold.
+// must. With several seeds it is the 95 % interval that must lie on the right side, not the mean.
+// Where a figure is missing, it does not hold.
 Verdict judge(const Expectation& expectation, std::span<const ComparedRow> rows);
 
 }  // namespace huddle

@@ -12,8 +12,8 @@ ComparedRow row(const std::string& case_name, const std::string& label, double s
                    .label = "ring",
                    .of_step = speedup,
                    .target_label = "ring",
-                   .to_target = 2 * speedup}};
-  row.accuracy_consensus = Spread{accuracy, 0};
+                   .to_target = 2 * speedup,
+                   .points = 100 * (accuracy - 0.9)}};
   return row;
 }
 
@@ -55,6 +55,26 @@ TEST(Expectation, TakesTheWorstAccuracy) {
   EXPECT_TRUE(judge(close, kRows).holds);
 }
 
+TEST(Expectation, IsJudgedByTheIntervalWhereThereAreSeveralSeeds) {
+  std::vector<ComparedRow> rows = kRows;
+  for (ComparedRow& row : rows) {
+    Speedup& speedup = row.speedups[0];
+    speedup.of_step_estimate =
+        Estimate{*speedup.of_step, *speedup.of_step - 0.2, *speedup.of_step + 0.2};
+    speedup.points_estimate = Estimate{*speedup.points, *speedup.points - 1, *speedup.points + 1};
+  }
+  EXPECT_FALSE(judge(pairs_and_grid(), rows).holds) << "1.5 is more than 1.4, but 1.3 is not";
+  EXPECT_EQ(judge(pairs_and_grid(), rows).text,
+            "pairs over bsp, near: 1.50x (1.30 to 1.70), at least 1.40x");
+  Expectation close = pairs_and_grid();
+  close.labels = {"pairs"};
+  close.of = Expectation::Of::accuracy_points;
+  close.at_least = -0.5;
+  EXPECT_EQ(judge(close, rows).text,
+            "pairs over bsp, near: -0.10 points (-1.10 to +0.90), at least -0.50 points");
+  EXPECT_FALSE(judge(close, rows).holds);
+}
+
 TEST(Expectation, DoesNotHoldWhereAFigureIsMissing) {
   std::vector<ComparedRow> rows = kRows;
   rows[1].speedups[0].of_step.reset();
@@ -62,7 +82,7 @@ TEST(Expectation, DoesNotHoldWhereAFigureIsMissing) {
   pairs.labels = {"pairs"};
   EXPECT_FALSE(judge(pairs, rows).holds);
   EXPECT_EQ(judge(pairs, rows).text, "pairs over bsp, near: not known, at least 1.40x");
-  rows[1].accuracy_consensus.reset();
+  rows[1].speedups[0].points.reset();
   Expectation close = pairs_and_grid();
   close.of = Expectation::Of::accuracy_points;
   EXPECT_FALSE(judge(close, rows).holds);

@@ -22,6 +22,7 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
   const StepLine* read(const std::string& text) {
     line_.worker = line_.step = -1;
     line_.end = line_.loss = std::numeric_limits<double>::quiet_NaN();
+    line_.bytes_sent = 0;
     line_.progress.reset();
     line_.group.clear();
     objects_ = 0;
@@ -64,13 +65,14 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  enum class Key { other, worker, step, end, loss, progress, group };
+  enum class Key { other, worker, step, end, loss, bytes_sent, progress, group };
 
   static Key key_of(const std::string& name) {
     if (name == "worker") return Key::worker;
     if (name == "step") return Key::step;
     if (name == "end") return Key::end;
     if (name == "loss") return Key::loss;
+    if (name == "bytes_sent") return Key::bytes_sent;
     if (name == "progress") return Key::progress;
     return name == "group" ? Key::group : Key::other;
   }
@@ -84,6 +86,7 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
       case Key::step: line_.step = value; break;
       case Key::end: line_.end = value; break;
       case Key::loss: line_.loss = value; break;
+      case Key::bytes_sent: line_.bytes_sent = value; break;
       case Key::progress: line_.progress = value; break;
       case Key::group:
         if (value >= 0 && value < 1e9) line_.group.push_back(static_cast<int>(value));

@@ -18,6 +18,7 @@ struct StepLine {
   double step = -1;
   double end = std::numeric_limits<double>::quiet_NaN();
   double loss = std::numeric_limits<double>::quiet_NaN();
+  double bytes_sent = 0;
   std::optional<double> progress;  // Steps of the run, where each worker has its own pace.
   std::vector<int> group;
 };

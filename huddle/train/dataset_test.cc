@@ -215,8 +215,9 @@ TEST(HeldOut, TakesTrainingSamplesInPlaceOfTheTestSamples) {
   // Together the two parts are the training samples, each once: sums of all pixels agree.
   const at::Tensor both = at::cat({held.train.images, held.test.images}).to(at::kDouble);
   EXPECT_NEAR((both.sum() - data.train.images.to(at::kDouble).sum()).item<double>(), 0, 1e-6);
-  EXPECT_NEAR((both.square().sum() - data.train.images.to(at::kDouble).square().sum()).item<double>(),
-              0, 1e-6);
+  EXPECT_NEAR(
+      (both.square().sum() - data.train.images.to(at::kDouble).square().sum()).item<double>(), 0,
+      1e-6);
   // Images keep their labels, and nobody trains on what is judged.
   const at::Tensor distance =
       at::cdist(held.test.images.flatten(1), data.train.images.flatten(1)).to(at::kDouble);
@@ -229,7 +230,8 @@ TEST(HeldOut, TakesTrainingSamplesInPlaceOfTheTestSamples) {
 TEST(HeldOut, IsTheSameForEverybodyAndNeverEmpty) {
   const ImageData data = load_data("digits", "");
   EXPECT_TRUE(at::equal(held_out(data, 0.2).test.images, held_out(data, 0.2).test.images));
-  EXPECT_TRUE(contains(refusal([&] { held_out(data, 1e-6); }), "nothing of 1437 samples to judge by"));
+  EXPECT_TRUE(
+      contains(refusal([&] { held_out(data, 1e-6); }), "nothing of 1437 samples to judge by"));
 }
 
 TEST(KnownData, RefusesUnknownNamesWithTheNearest) {

@@ -1,0 +1,33 @@
+// What a scenario judges by: its seeds, the section [target], the learning rates of [tune], and the
+// figure of an
+// [[expect]].
+
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "huddle/cli/config_file.h"
+#include "huddle/cli/scenario_file.h"
+
+namespace huddle {
+
+// Nothing where the file has none, or a wrong one, which is reported.
+std::optional<Target> read_target(ConfigSection& section);
+
+// The learning rates `lr` of a section as typed, all of which must do for training: `mistake_in`
+// tells what is wrong with options.
+std::vector<std::string> read_rates(
+    ConfigSection& section,
+    const std::function<std::optional<std::string>(const WorkloadOptions&)>& mistake_in);
+
+// Nothing where the section has none.
+std::optional<std::vector<int>> read_seeds(ConfigSection& section);
+
+// Which figure of an [[expect]] must be how large, into `one`. Reports any other number of figures
+// than one.
+void read_figure(ConfigSection& section, Expectation& one);
+
+}  // namespace huddle
