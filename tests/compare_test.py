@@ -190,9 +190,9 @@ class Compare(TemporaryFolder):
         self.compare(TINY, "--seeds", "1")
         self.assertEqual(changed(), set())
         self.compare(TINY.replace("20ms", "21ms"), "--seeds", "1")
-        self.assertEqual(changed(), {"far"})
+        self.assertEqual(changed(), {"far", "average"})
         self.compare(TINY.replace("20ms", "21ms"), "--seeds", "1", "--fresh")
-        self.assertEqual(changed(), {"near", "far", "trained"})
+        self.assertEqual(changed(), {"near", "far", "trained", "average"})
 
     def test_json_is_what_the_file_holds(self):
         answer = self.compare(TINY, "--seeds", "1", "--json")
