@@ -95,14 +95,37 @@ class FlatCosts : public testing::TestWithParam<std::tuple<Seconds, int>> {
     exercise.payload = {102.4e6, std::get<int>(GetParam())};
     return exercise;
   }
+  Seconds of_all(Algorithm algorithm, int workers) const {
+    Exercise among = exercise();
+    among.cluster.workers = workers;
+    among.algorithm = algorithm;
+    return simulated(among, [workers](WorkerId) { return Group::everyone(workers); });
+  }
   FlatNetwork network(int workers = 16) const {
     return {workers, {std::get<Seconds>(GetParam()), 1.25e9}};
   }
 };
 
 TEST_P(FlatCosts, ARingOfAll) {
-  expect_within(0.01, simulated(exercise(), [](WorkerId) { return Group::everyone(16); }),
-                ring_seconds(network(), exercise().payload));
+  expect_within(0.01, of_all(Algorithm::ring, 16), ring_seconds(network(), exercise().payload));
+}
+
+TEST_P(FlatCosts, HalvingAndDoubling) {
+  expect_within(0.01, of_all(Algorithm::halving_doubling, 16),
+                halving_doubling_seconds(network(), exercise().payload));
+}
+
+// Eight average, and three hand theirs on and get the result. Their neighbours are flooded, which
+// the formula does not know.
+TEST_P(FlatCosts, HalvingAndDoublingAmongElevenTakesTwoThirdsMoreAtMost) {
+  const double ratio = of_all(Algorithm::halving_doubling, 11) /
+                       halving_doubling_seconds(network(11), exercise().payload);
+  EXPECT_GE(ratio, 0.99);
+  EXPECT_LE(ratio, 1.7);
+}
+
+TEST_P(FlatCosts, EverybodyStraightToEverybody) {
+  expect_within(0.01, of_all(Algorithm::direct, 16), direct_seconds(network(), exercise().payload));
 }
 
 TEST_P(FlatCosts, RingsOfFourSideBySide) {
@@ -113,6 +136,16 @@ TEST_P(FlatCosts, RingsOfFourSideBySide) {
 TEST_P(FlatCosts, PairsSideBySide) {
   expect_within(0.01, simulated_phase(exercise(), exchange_pattern({2, 2, 2, 2}), 1),
                 pair_seconds(network(), exercise().payload));
+}
+
+// So little that latency is all that counts: each member's messages of one phase travel at once.
+TEST(SmallCosts, OfDirectAreTwoLatencies) {
+  Exercise exercise{.cluster = {}, .payload = {16e3}, .algorithm = Algorithm::direct};
+  exercise.cluster.workers = 16;
+  exercise.cluster.nic_bytes_per_second = 1.25e9;
+  exercise.cluster.latency_in_rack = 0.01;
+  expect_within(0.01, simulated(exercise, [](WorkerId) { return Group::everyone(16); }),
+                direct_seconds({16, {0.01, 1.25e9}}, exercise.payload));
 }
 
 INSTANTIATE_TEST_SUITE_P(Costs, FlatCosts,

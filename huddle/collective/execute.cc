@@ -23,8 +23,8 @@ constexpr std::int64_t kSmallestPiece = 16 << 10;
 
 using Verb = Action::Verb;
 
-// Tells which earlier messages touched the same elements: those must have ended before a later one
-// may.
+// Tells which earlier messages on the same elements must have ended before a later one may: one
+// that sends waits for the last that wrote them, one that writes for all that have read them since.
 class Dependencies {
  public:
   Dependencies(const std::vector<Message>& messages, std::int64_t elements) {
@@ -33,21 +33,33 @@ class Dependencies {
       cuts.insert(message.begin);
       cuts.insert(message.end);
     }
-    for (const std::int64_t cut : cuts) latest_[cut] = -1;
+    for (const std::int64_t cut : cuts) stretches_[cut];
   }
 
-  // The latest messages on these elements so far; `index` takes their place.
-  std::set<int> replace(const Message& message, int index) {
+  // Those that `message`, number `index`, waits for.
+  std::set<int> note(const Message& message, int index) {
     std::set<int> earlier;
-    for (auto cell = latest_.find(message.begin); cell->first < message.end; ++cell) {
-      if (cell->second >= 0) earlier.insert(cell->second);
-      cell->second = index;
+    for (auto entry = stretches_.find(message.begin); entry->first < message.end; ++entry) {
+      Touched& touched = entry->second;
+      const bool writes = message.verb != Verb::send;
+      if (writes) earlier.insert(touched.readers.begin(), touched.readers.end());
+      // Readers have waited for the writer themselves.
+      if (touched.writer >= 0 && (!writes || touched.readers.empty()))
+        earlier.insert(touched.writer);
+      if (writes)
+        touched = {index, {}};
+      else
+        touched.readers.push_back(index);
     }
     return earlier;
   }
 
  private:
-  std::map<std::int64_t, int> latest_;  // By first element of each stretch between two cuts.
+  struct Touched {
+    int writer = -1;           // The last one; -1: nobody yet.
+    std::vector<int> readers;  // Since then.
+  };
+  std::map<std::int64_t, Touched> stretches_;  // By first element, from one cut to the next.
 };
 
 void link(std::vector<Message>& messages, int earlier, int later) {
@@ -269,7 +281,7 @@ Program compile(const Plan& plan, std::int64_t elements, std::int64_t message_el
       program.elements_sent += size;
       ++program.messages_sent;
     }
-    for (const int earlier : dependencies.replace(message, static_cast<int>(i)))
+    for (const int earlier : dependencies.note(message, static_cast<int>(i)))
       link(program.messages, earlier, static_cast<int>(i));
   }
   if (overlap == Overlap::none) separate_phases(program.messages, phase_of);

@@ -127,6 +127,25 @@ TEST(Compile, CutsLargeMessagesAndKeepsTheirOrder) {
   EXPECT_LE(program.largest_message, 300);
 }
 
+TEST(Compile, LetsReadersOfOneStretchGoTogetherButNoWriterBesideThem) {
+  constexpr int kMembers = 5;
+  const Program program = compile(make_plan(Algorithm::direct, 2, racks_of_sizes({kMembers})),
+                                  kMembers * 10, 100, Overlap::phases);
+  int sends_of_the_sum = 0;
+  for (const Message& message : program.messages) {
+    const bool is_own = message.begin == 20;
+    if (message.verb == Action::Verb::send && is_own) {
+      EXPECT_EQ(message.waits_for, 1) << "the last of those that are added";
+      EXPECT_TRUE(message.wakes.empty());
+      ++sends_of_the_sum;
+    }
+    if (message.verb == Action::Verb::copy) {
+      EXPECT_EQ(message.waits_for, 1) << "it overwrites what is being sent";
+    }
+  }
+  EXPECT_EQ(sends_of_the_sum, kMembers - 1);
+}
+
 TEST(Compile, LeavesOutEmptyMessages) {
   const Program program =
       compile(make_plan(Algorithm::ring, 0, racks_of_sizes({7})), 2, 100, Overlap::phases);

@@ -1,6 +1,7 @@
 #include "huddle/core/cost.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "huddle/core/error.h"
 #include "huddle/core/text.h"
@@ -87,6 +88,25 @@ Seconds pair_seconds(const FlatNetwork& network, const Payload& payload) {
   validate(network);
   validate(payload);
   return payload.buckets * network.link.latency + payload.bytes / network.link.bytes_per_second;
+}
+
+Seconds halving_doubling_seconds(const FlatNetwork& network, const Payload& payload) {
+  validate(network);
+  validate(payload);
+  const auto workers = static_cast<unsigned>(network.workers);
+  const int power = static_cast<int>(std::bit_floor(workers));
+  const int extra = std::has_single_bit(workers) ? 0 : 2;
+  const int messages = 2 * (std::bit_width(workers) - 1) + extra;
+  return payload.buckets * messages * network.link.latency +
+         (ring_share(power) + extra) * payload.bytes / network.link.bytes_per_second;
+}
+
+Seconds direct_seconds(const FlatNetwork& network, const Payload& payload) {
+  validate(network);
+  validate(payload);
+  if (network.workers == 1) return 0;
+  return payload.buckets * 2.0 * network.link.latency +
+         ring_share(network.workers) * payload.bytes / network.link.bytes_per_second;
 }
 
 Seconds ring_seconds(const RackNetwork& network, const Payload& payload) {

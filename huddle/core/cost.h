@@ -53,6 +53,15 @@ Seconds ring_seconds(const FlatNetwork& network, const Payload& payload);
 // twice the latency. `network.workers` plays no part: pairs do not disturb one another.
 Seconds pair_seconds(const FlatNetwork& network, const Payload& payload);
 
+// Recursive halving and doubling: B * 2 log2(p) * a + 2(p-1)/p * M/w, where p is the largest power
+// of two in n. Where n is none itself, the others hand all they have to a neighbour and get the
+// result back: 2(B*a + M/w) more.
+Seconds halving_doubling_seconds(const FlatNetwork& network, const Payload& payload);
+
+// Everybody sends everybody's segment straight to its owner and gets the sum back: B * 2a +
+// 2(n-1)/n * M/w; nothing for one worker.
+Seconds direct_seconds(const FlatNetwork& network, const Payload& payload);
+
 // One ring through all workers, laid out rack by rack, so that one hop each way crosses an uplink:
 // ring(N, min(b, u)).
 Seconds ring_seconds(const RackNetwork& network, const Payload& payload);

@@ -39,8 +39,18 @@ TEST(Cost, PairMovesTheBytesOfARingOfTwoForHalfTheLatency) {
   expect_close(ring_seconds(two, kFourBuckets) - pair_seconds(two, kFourBuckets), 0.004);
 }
 
+TEST(Cost, HalvingAndDoublingPaysTwoLatenciesPerLevelAndDirectTwoInAll) {
+  expect_close(halving_doubling_seconds(kFlat, kFourBuckets), 0.032 + 0.1536);
+  expect_close(direct_seconds(kFlat, kFourBuckets), 0.008 + 0.1536);
+  // 11 workers: 8 of them average, after and before three have moved everything once.
+  expect_close(halving_doubling_seconds({.workers = 11, .link = kFlat.link}, kFourBuckets),
+               4 * 0.006 + 1.75 * 0.08192 + 4 * 0.002 + 2 * 0.08192);
+}
+
 TEST(Cost, LonelyWorkerPaysNothing) {
   EXPECT_EQ(ring_seconds({.workers = 1, .link = kFlat.link}, kFourBuckets), 0);
+  EXPECT_EQ(halving_doubling_seconds({.workers = 1, .link = kFlat.link}, kFourBuckets), 0);
+  EXPECT_EQ(direct_seconds({.workers = 1, .link = kFlat.link}, kFourBuckets), 0);
 }
 
 TEST(Cost, FreeNetworkCostsNothing) {
