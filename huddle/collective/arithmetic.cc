@@ -83,12 +83,21 @@ class Evaluation {
     buffer_of_.assign(order.sums.size(), 0);
     used_ = 0;
     free_.clear();
+    if (order.sums.empty()) return only_value();
     for (std::size_t i = 0; i < order.sums.size(); ++i)
       buffer_of_[i] = evaluate(order, order.sums[i]);
     return sum_at(buffer_of_.back());
   }
 
  private:
+  // A group of one has nothing to add, but its member has a weight too.
+  const Sum* only_value() {
+    Sum* const target = sum_at(take_buffer());
+    const Term<Value, Sum> value = leaf(0);
+    for (std::int64_t i = 0; i < stretch_.size(); ++i) target[i] = value.at(i);
+    return target;
+  }
+
   std::size_t evaluate(const SumOrder& order, const SumOrder::Sum& sum) {
     const bool left_is_leaf = sum.left < order.members;
     const bool right_is_leaf = sum.right < order.members;

@@ -104,6 +104,12 @@ TEST(Average, SmallMessagesChangeNoBits) {
   EXPECT_TRUE(at::equal(averaged(whole, Native::off)[0], averaged(cut, Native::off)[0]));
 }
 
+TEST(Average, AWorkerAloneHasItsWeightToo) {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kBFloat16})
+    for (const double weight : {0.0, 0.3, 1.0, 2.0})
+      expect_right({.workers = 1, .elements = 5003, .type = type, .weights = {weight}});
+}
+
 TEST(Average, WeightsAreRespected) {
   for (const Algorithm algorithm :
        {Algorithm::ring, Algorithm::halving_doubling, Algorithm::direct})
