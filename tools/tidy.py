@@ -19,16 +19,14 @@ from pathlib import Path
 # all, GoogleTest and system calls to all tests, the threads engine to tests above the seam. "*" stands for everything.
 # A folder does not speak for those inside it.
 SEAM = ["huddle/core", "huddle/transport"]
+HUB = SEAM + ["huddle/transport/hub"]
 SYSTEM = ["fcntl.h", "stdlib.h", "sys/", "unistd.h"]
 MAY_INCLUDE = {
     "huddle/core": (["huddle/core"], ["fcntl.h", "unistd.h"]),  # For replace_file alone.
     "huddle/transport": (SEAM, ["ATen/core/Tensor.h"]),
-    "huddle/transport/hub": (SEAM + ["huddle/transport/hub"], ["ATen/", "c10/"]),
-    "huddle/transport/threads": (SEAM + ["huddle/transport/hub", "huddle/transport/threads"], ["ATen/", "c10/"]),
-    "huddle/transport/simgrid": (
-        SEAM + ["huddle/transport/hub", "huddle/transport/simgrid"],
-        ["ATen/", "c10/", "simgrid/", "cxxabi.h"],
-    ),
+    "huddle/transport/hub": (HUB, ["ATen/", "c10/"]),
+    "huddle/transport/threads": (HUB + ["huddle/transport/threads"], ["ATen/", "c10/", "pthread.h"]),
+    "huddle/transport/simgrid": (HUB + ["huddle/transport/simgrid"], ["ATen/", "c10/", "simgrid/", "cxxabi.h"]),
     "huddle/collective": (SEAM + ["huddle/collective"], ["ATen/", "c10/"]),
     "huddle/strategy": (SEAM + ["huddle/collective", "huddle/strategy"], ["ATen/", "c10/"]),
     "huddle/train": (

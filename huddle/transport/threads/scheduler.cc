@@ -27,14 +27,7 @@ Time ThreadScheduler::now() const {
 }
 
 void ThreadScheduler::rest(WorkerId worker, Time until) {
-  // At most a second, then the caller looks again: the wait is on the system clock, which may jump.
-  // (GCC 12's thread sanitizer does not know waits on the steady clock.)
-  const Seconds seconds = std::clamp(until - now(), 0.0, 1.0);
-  const auto wake_at = std::chrono::system_clock::now() + std::chrono::duration<double>(seconds);
-  std::unique_lock held(mutex_, std::adopt_lock);
-  changed_[static_cast<std::size_t>(worker.value)].wait_until(
-      held, std::chrono::time_point_cast<std::chrono::system_clock::duration>(wake_at));
-  held.release();
+  changed_[static_cast<std::size_t>(worker.value)].wait_for(mutex_, std::max(0.0, until - now()));
 }
 
 std::unique_ptr<Scheduler::Thread> ThreadScheduler::start(WorkerId, std::function<void()> body) {

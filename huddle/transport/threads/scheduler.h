@@ -4,11 +4,11 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 
 #include "huddle/transport/hub/scheduler.h"
+#include "huddle/transport/threads/steady_condition.h"
 #include "huddle/transport/threads/wire.h"
 
 namespace huddle {
@@ -33,7 +33,7 @@ class ThreadScheduler final : public Scheduler {
   const double payload_scale_;
   std::mutex mutex_;
   // Guarded by mutex_. Each worker has one condition variable, and the last is the engine's own.
-  std::deque<std::condition_variable> changed_;
+  std::deque<SteadyCondition> changed_;
   Wire wire_;
 };
 
