@@ -33,7 +33,7 @@ inline void PrintTo(const Engine& engine, std::ostream* out) { *out << engine.na
 
 // For tests that need a certain cluster.
 class Conformance : public testing::TestWithParam<Engine> {
- protected:
+ public:
   std::unique_ptr<Launcher> make_launcher(int workers) const;
   std::vector<Loss> run(const Cluster& cluster, const std::function<void(Endpoint&)>& body) const;
   std::vector<Loss> run(int workers, const std::function<void(Endpoint&)>& body) const;

@@ -1,6 +1,8 @@
 // What the others learn when a worker dies: who, promptly, and not before they have what it had
 // sent.
 
+#include <map>
+
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/talk.h"
 
@@ -175,6 +177,60 @@ TEST_P(ConformanceOfSize, ReceivingFromAnybodyTellsOfEachEndOnceAndAfterItsMessa
       }
     thrown_by<Timeout>([&] { endpoint.receive_any(request(1), number(-1)).wait(kBrief); });
   });
+}
+
+// Worker 0 has several receives under way when each of the others sends one request and ends while
+// that travels. `posted_late` of the receives are posted in the meantime.
+void run_beside_travelling_requests(const Conformance& engine, int posted_late) {
+  constexpr int kReceives = 3;  // The message and two ends.
+  Cluster cluster = with_deaths(3, {});
+  cluster.latency_in_rack = 0.05;
+  cluster.nic_bytes_per_second = 1e6;
+  const auto tag_of = [](WorkerId sender) {
+    Tag tag = request(1 + static_cast<std::uint32_t>(sender.value));
+    tag.kind = sender.value == 1 ? Kind::control : Kind::payload;  // They travel in different ways.
+    return tag;
+  };
+  engine.run(cluster, [&](Endpoint& endpoint) {
+    if (endpoint.self().value > 0) {
+      hear(endpoint, {0}, kTag);
+      return tell(endpoint, {0}, tag_of(endpoint.self()));
+    }
+    std::map<WorkerId, std::vector<Pending>> receives;
+    const auto post_up_to = [&](std::size_t count) {
+      for (const WorkerId sender : peers_of(endpoint))
+        while (receives[sender].size() < count)
+          receives[sender].push_back(endpoint.receive_any(tag_of(sender), number(-1)));
+    };
+    post_up_to(static_cast<std::size_t>(kReceives - posted_late));
+    for (const WorkerId sender : peers_of(endpoint)) tell(endpoint, sender, kTag);
+    endpoint.compute(Step{0}, 0.075);  // The greeting has arrived, the request not yet.
+    post_up_to(kReceives);
+    for (auto& [sender, pendings] : receives) {
+      bool heard = false;
+      while (!pendings.empty()) {
+        std::vector<Pending*> all;
+        for (Pending& each : pendings) all.push_back(&each);
+        const std::size_t first = wait_any(all, kDeadline);
+        try {
+          pendings[first].wait(kDeadline);
+          heard = true;
+        } catch (const PeerLost& lost) {
+          EXPECT_TRUE(heard || lost.peer() != sender) << "the end came before the message";
+        }
+        pendings.erase(pendings.begin() + static_cast<std::ptrdiff_t>(first));
+      }
+      EXPECT_TRUE(heard);
+    }
+  });
+}
+
+TEST_P(Conformance, AnEndDoesNotOvertakeARequestWhereSeveralReceivesArePosted) {
+  run_beside_travelling_requests(*this, 0);
+}
+
+TEST_P(Conformance, AnEndDoesNotOvertakeARequestWhereAReceiveIsPostedWhileItTravels) {
+  run_beside_travelling_requests(*this, 2);
 }
 
 TEST_P(ConformanceOfSize, AWatchTellsOfALostMember) {

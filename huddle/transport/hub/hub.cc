@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "huddle/core/text.h"
 
@@ -10,7 +11,9 @@ namespace huddle {
 Hub::Hub(const Cluster& cluster, Scheduler& scheduler)
     : cluster_(cluster),
       scheduler_(scheduler),
-      workers_(static_cast<std::size_t>(cluster.workers)) {}
+      workers_(static_cast<std::size_t>(cluster.workers)),
+      channels_(cluster.workers),
+      reports_(cluster.workers) {}
 
 void Hub::require_running(const Party& party) const {
   if (!stopped_.empty()) throw Interrupted(stopped_);
@@ -95,16 +98,6 @@ Step Hub::step_of(WorkerId worker) {
   return worker_state(worker).step;
 }
 
-std::uint64_t Hub::channel_key(const Transfer& transfer) {
-  const bool sends = transfer.direction_ == Transfer::Direction::send;
-  const WorkerId to = sends ? transfer.peer_ : transfer.owner_;
-  const WorkerId from = is_any_source(transfer.tag_.purpose) ? kAnybody
-                        : sends                              ? transfer.owner_
-                                                             : transfer.peer_;
-  return static_cast<std::uint64_t>(to.value) << 47 |
-         static_cast<std::uint64_t>(from.value + 1) << 30 | pack(transfer.tag_);
-}
-
 std::string Hub::step_text(WorkerId worker) const {
   const Step step = worker_state(worker).step;
   return step.value < 0 ? std::string("before the first step") : concat("step ", step.value);
@@ -126,23 +119,34 @@ void Hub::finish_operation(HubOperation& operation, std::exception_ptr error) {
   wake(operation.owner_);
 }
 
-void Hub::fail(Transfer& transfer, WorkerId lost) {
-  transfer.waits_in_channel_ = false;
-  transfer.visible_at_ =
-      0;  // A loss is known at once, however long the message would have travelled.
+void Hub::fail(Transfer& transfer, WorkerId lost, Time known_at) {
+  transfer.visible_at_ = known_at;
   finish_operation(transfer, lost_error(transfer.owner_, lost, transfer.describe()));
 }
 
-// A worker that has ended and of which this receiver has not been told yet, or kAnybody.
-WorkerId Hub::unreported_loss(const Transfer& receive) {
-  std::set<WorkerId>& reported = losses_reported_[channel_key(receive)];
-  for (int worker = 0; worker < cluster_.workers; ++worker) {
-    const WorkerId id{worker};
-    if (id != receive.owner_ && worker_state(id).life != Life::running &&
-        reported.insert(id).second)
-      return id;
+// Whether nobody can be at the other end any more. Who receives from anybody learns here of an end
+// that it has not been told of, of several the one it may know first.
+bool Hub::fails_at_once(Transfer& transfer) {
+  if (transfer.peer_ != kAnybody) {
+    const bool hopeless = worker_state(transfer.peer_).life != Life::running;
+    if (hopeless) fail(transfer, transfer.peer_);
+    return hopeless;
   }
-  return kAnybody;
+  const std::optional<Reports::End> end =
+      reports_.take_first(Channels::key_of(transfer), transfer.owner_);
+  if (end) fail(transfer, end->worker, end->known_at);
+  return end.has_value();
+}
+
+// Whoever waits in this channel to receive from anybody learns of an end, unless messages of that
+// worker are still on their way there: the last of them will tell.
+void Hub::tell_of_end(Channels::Key channel, WorkerId ended) {
+  const std::shared_ptr<Transfer> receive = channels_.first_receive(channel);
+  if (!receive) return;
+  const std::optional<Time> known_at = reports_.take(channel, receive->owner_, ended);
+  if (!known_at) return;
+  channels_.remove(*receive);
+  fail(*receive, ended, *known_at);
 }
 
 void Hub::post(const std::shared_ptr<Transfer>& transfer) {
@@ -156,31 +160,17 @@ void Hub::post(const std::shared_ptr<Transfer>& transfer) {
   std::unique_lock lock(scheduler_);
   require_running(transfer->party_);
   count_operation(transfer->owner_);
-  const bool sends = transfer->direction_ == Transfer::Direction::send;
   transfer->posted_ = now();
-  const std::uint64_t key = channel_key(*transfer);
-  Channel& channel = channels_[key];
-  auto& others = sends ? channel.receives : channel.sends;
-  if (!others.empty()) {
-    const std::shared_ptr<Transfer> other = others.front();
-    others.erase(others.begin());
-    other->waits_in_channel_ = false;
-    if (channel.empty()) channels_.erase(key);
-    deliver(lock, sends ? transfer : other, sends ? other : transfer);
+  const std::shared_ptr<Transfer> other = channels_.take_match(*transfer);
+  if (!other) {
+    if (!fails_at_once(*transfer)) channels_.add(transfer);
     return;
   }
-  WorkerId lost = kAnybody;
-  if (transfer->peer_ == kAnybody)
-    lost = unreported_loss(*transfer);
-  else if (worker_state(transfer->peer_).life != Life::running)
-    lost = transfer->peer_;
-  if (lost == kAnybody) {
-    transfer->waits_in_channel_ = true;
-    (sends ? channel.sends : channel.receives).push_back(transfer);
-    return;
-  }
-  fail(*transfer, lost);
-  if (channel.empty()) channels_.erase(key);
+  const bool sends = transfer->direction_ == Transfer::Direction::send;
+  const std::shared_ptr<Transfer>& send = sends ? transfer : other;
+  if (is_any_source(send->tag_.purpose))
+    send->journey_ = reports_.begin(Channels::key_of(*send), send->owner_, now());
+  deliver(lock, send, sends ? other : transfer);
 }
 
 void Hub::deliver(std::unique_lock<Scheduler>& lock, const std::shared_ptr<Transfer>& send,
@@ -195,6 +185,7 @@ void Hub::deliver(std::unique_lock<Scheduler>& lock, const std::shared_ptr<Trans
                           " expected ", into.nbytes(), " of its own type")));
     finish_operation(*send, error);
     finish_operation(*receive, error);
+    arrive(*send, now());
     return;
   }
   if (data.is_cpu() && into.is_cpu() && data.nbytes() > 0) {
@@ -226,18 +217,15 @@ void Hub::land(Transfer& send, Transfer& receive, const Scheduler::Arrival& arri
   }
   finish_operation(send, error_of(send, receive.owner_));
   finish_operation(receive, error_of(receive, send.owner_));
+  arrive(send, arrival.end);
 }
 
-void Hub::withdraw(Transfer& transfer) {
-  const std::uint64_t key = channel_key(transfer);
-  const auto found = channels_.find(key);
-  check(found != channels_.end(), "a waiting transfer has no channel");
-  Channel& channel = found->second;
-  auto& queue = transfer.direction_ == Transfer::Direction::send ? channel.sends : channel.receives;
-  std::erase_if(queue,
-                [&](const std::shared_ptr<Transfer>& each) { return each.get() == &transfer; });
-  transfer.waits_in_channel_ = false;
-  if (channel.empty()) channels_.erase(found);
+// The end of the journey is known: who receives from anybody may learn that the sender has ended.
+void Hub::arrive(const Transfer& send, Time end) {
+  if (!send.journey_) return;
+  send.journey_->end = end;
+  if (worker_state(send.owner_).life != Life::running)
+    tell_of_end(send.journey_->channel, send.owner_);
 }
 
 void Hub::begin_watch(const std::shared_ptr<Watch>& watch) {
@@ -251,7 +239,8 @@ void Hub::begin_watch(const std::shared_ptr<Watch>& watch) {
     finish_operation(*watch, lost_error(watch->owner_, member, watch->describe()));
     return;
   }
-  watches_.insert(watch);
+  watch->waits_ = true;
+  watches_.add(watch);
 }
 
 void Hub::end(WorkerId worker, Ending ending, const std::string& reason) {
@@ -259,30 +248,35 @@ void Hub::end(WorkerId worker, Ending ending, const std::string& reason) {
   WorkerState& state = worker_state(worker);
   if (state.life == Life::lost) return;  // One of its programs died first.
   state.life = ending == Ending::finished ? Life::finished : Life::lost;
-  has_failed_ = has_failed_ || ending == Ending::failed;
   state.reason = reason;
-  for (auto entry = channels_.begin(); entry != channels_.end();) {
-    auto& [key, channel] = *entry;
-    std::erase_if(channel.sends, [&](const std::shared_ptr<Transfer>& send) {
-      const bool hopeless = send->peer_ == worker;
-      if (hopeless) fail(*send, worker);
-      return hopeless;
-    });
-    std::erase_if(channel.receives, [&](const std::shared_ptr<Transfer>& receive) {
-      const bool tells = receive->peer_ == kAnybody && receive->owner_ != worker &&
-                         losses_reported_[key].insert(worker).second;
-      const bool hopeless = receive->peer_ == worker || tells;
-      if (hopeless) fail(*receive, worker);
-      return hopeless;
-    });
-    entry = channel.empty() ? channels_.erase(entry) : std::next(entry);
+  reports_.note_end(worker);
+  for (const std::shared_ptr<Transfer>& hopeless : channels_.take_all_for(worker))
+    fail(*hopeless, worker);
+  std::vector<Channels::Key> services;
+  for (const std::shared_ptr<Transfer>& receive : channels_.from_anybody())
+    services.push_back(Channels::key_of(*receive));
+  for (const Channels::Key service : services) tell_of_end(service, worker);
+  if (state.life == Life::lost) tell_watches(worker);
+  for (const auto& [key, meeting] : meetings_)
+    if (key.first.contains(worker))
+      for (const WorkerId member : key.first) wake(member);
+  wake(worker);
+  // A run that has failed ends as soon as all who sleep know.
+  if (ending == Ending::failed && !std::exchange(has_failed_, true)) wake_all();
+}
+
+void Hub::tell_watches(WorkerId lost) {
+  std::vector<std::shared_ptr<Watch>> concerned;
+  for (const std::shared_ptr<Watch>& watch : watches_.all())
+    if (watch->group_.contains(lost)) concerned.push_back(watch);
+  for (const std::shared_ptr<Watch>& watch : concerned) {
+    watches_.remove(*watch);
+    watch->waits_ = false;
+    finish_operation(*watch, lost_error(watch->owner_, lost, watch->describe()));
   }
-  if (state.life == Life::lost)
-    std::erase_if(watches_, [&](const std::shared_ptr<Watch>& watch) {
-      const bool concerned = watch->group_.contains(worker);
-      if (concerned) finish_operation(*watch, lost_error(watch->owner_, worker, watch->describe()));
-      return concerned;
-    });
+}
+
+void Hub::wake_all() {
   for (int each = 0; each < cluster_.workers; ++each) wake(WorkerId{each});
 }
 
@@ -314,7 +308,7 @@ void Hub::close() {
 void Hub::stop(const std::string& reason) {
   const std::lock_guard lock(scheduler_);
   if (stopped_.empty()) stopped_ = reason;
-  for (int each = 0; each < cluster_.workers; ++each) wake(WorkerId{each});
+  wake_all();
 }
 
 std::string Hub::late(WorkerId worker, const std::string& what, Deadline deadline) const {

@@ -11,20 +11,19 @@
 #include <ATen/core/Tensor.h>
 
 #include <atomic>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "huddle/core/cluster.h"
 #include "huddle/core/error.h"
 #include "huddle/transport/endpoint.h"
+#include "huddle/transport/hub/channels.h"
 #include "huddle/transport/hub/meeting.h"
 #include "huddle/transport/hub/operation.h"
+#include "huddle/transport/hub/reports.h"
 #include "huddle/transport/hub/scheduler.h"
 
 namespace huddle {
@@ -96,15 +95,6 @@ class Hub {
     const Party* exclusive_holder = nullptr;
   };
 
-  // The two queues of one (sender, receiver, tag); at most one of them holds anything.
-  struct Channel {
-    std::vector<std::shared_ptr<Transfer>> sends;  // Few at a time: vectors beat deques.
-    std::vector<std::shared_ptr<Transfer>> receives;
-    bool empty() const { return sends.empty() && receives.empty(); }
-  };
-
-  static std::uint64_t channel_key(const Transfer& transfer);
-
   // All below REQUIRE the lock.
   WorkerState& worker_state(WorkerId worker) {
     return workers_[static_cast<std::size_t>(worker.value)];
@@ -114,17 +104,21 @@ class Hub {
   }
   void require_running(const Party& party) const;
   void count_operation(WorkerId worker);
-  void fail(Transfer& transfer, WorkerId lost);
+  // `lost` is known at once, however long the message would have travelled, or at a later moment.
+  void fail(Transfer& transfer, WorkerId lost, Time known_at = 0);
   std::string step_text(WorkerId worker) const;
   // That `who` lost `lost` while it was `doing` something.
   std::exception_ptr lost_error(WorkerId who, WorkerId lost, const std::string& doing) const;
   WorkerId absent_for_good(const Group& group, const Meeting& meeting) const;
   std::string absent(const Group& group, const Meeting& meeting) const;
-  WorkerId unreported_loss(const Transfer& receive);
+  bool fails_at_once(Transfer& transfer);
+  void tell_of_end(Channels::Key channel, WorkerId ended);
+  void tell_watches(WorkerId lost);
+  void arrive(const Transfer& send, Time end);
+  void wake_all();
   void deliver(std::unique_lock<Scheduler>& lock, const std::shared_ptr<Transfer>& send,
                const std::shared_ptr<Transfer>& receive);
   void land(Transfer& send, Transfer& receive, const Scheduler::Arrival& arrival);
-  void withdraw(Transfer& transfer);
   bool has_ended(const HubOperation& operation) const;
   std::string late(WorkerId worker, const std::string& what, Deadline deadline) const;
   void gather_members(const Party& party, const Group& group, Tag tag,
@@ -135,10 +129,10 @@ class Hub {
 
   // Guarded by the scheduler's lock:
   std::vector<WorkerState> workers_;
-  std::unordered_map<std::uint64_t, Channel> channels_;
-  std::map<std::uint64_t, std::set<WorkerId>> losses_reported_;  // By the channel of a receive_any.
+  Channels channels_;
+  Reports reports_;
   std::map<std::pair<Group, std::uint32_t>, std::shared_ptr<Meeting>> meetings_;
-  std::set<std::shared_ptr<Watch>> watches_;
+  Roster<Watch> watches_;
   std::string stopped_;
   bool has_failed_ = false;
   bool is_closed_ = false;

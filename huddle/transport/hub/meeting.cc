@@ -46,6 +46,8 @@ Time Hub::meet(const Party& party, const Group& group, Tag tag, at::Tensor mine,
       }
     }
   } catch (const Killed&) {
+    lock.lock();
+    for (const WorkerId member : group) wake(member);  // Its last block may have been the last.
     throw;
   } catch (...) {
     lock.lock();

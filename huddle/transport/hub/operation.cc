@@ -1,6 +1,7 @@
 #include "huddle/transport/hub/operation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "huddle/core/text.h"
 #include "huddle/transport/hub/hub.h"
@@ -47,7 +48,7 @@ std::size_t HubOperation::wait_any(std::span<Operation* const> operations, Deadl
 void Transfer::cancel() {
   std::unique_lock lock(hub_.scheduler_);
   if (waits_in_channel_) {
-    hub_.withdraw(*this);
+    hub_.channels_.remove(*this);
     return;
   }
   // Another thread may be copying the bytes right now, which ends by itself.
@@ -60,7 +61,7 @@ void Transfer::abandon() {
 
 void Watch::cancel() {
   const std::lock_guard lock(hub_.scheduler_);
-  hub_.watches_.erase(std::static_pointer_cast<Watch>(shared_from_this()));
+  if (std::exchange(waits_, false)) hub_.watches_.remove(*this);
 }
 
 Time HubOperation::first_bytes() const {

@@ -50,6 +50,8 @@ class HubOperation : public Operation, public std::enable_shared_from_this<HubOp
   std::exception_ptr error_;
 };
 
+struct Journey;
+
 // A message, seen from one of its two ends.
 class Transfer final : public HubOperation {
  public:
@@ -70,13 +72,18 @@ class Transfer final : public HubOperation {
 
  private:
   friend class Hub;
+  friend class Channels;
+  template <typename T>
+  friend class Roster;
   const Direction direction_;
   WorkerId peer_;  // kAnybody until a receive_any is matched.
   const Tag tag_;
   at::Tensor tensor_;
   Time posted_ = 0;
   bool waits_in_channel_ = false;
-  bool is_copied_ = false;  // Right now, without the lock.
+  std::size_t place_ = 0;             // Among those who wait for the same worker.
+  std::shared_ptr<Journey> journey_;  // Of a send to somebody who receives from anybody.
+  bool is_copied_ = false;            // Right now, without the lock.
 };
 
 inline constexpr WorkerId kAnybody{-1};
@@ -93,7 +100,11 @@ class Watch final : public HubOperation {
 
  private:
   friend class Hub;
+  template <typename T>
+  friend class Roster;
   const Group group_;
+  bool waits_ = false;
+  std::size_t place_ = 0;  // Among all that wait.
 };
 
 }  // namespace huddle

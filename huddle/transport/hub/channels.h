@@ -1,0 +1,59 @@
+// Which ends of messages wait for one another.
+//
+// All that wait for one worker are found without looking at anybody else's, so that the end of a
+// worker costs as much as depends on it. Guarded by the hub's lock.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "huddle/transport/hub/operation.h"
+#include "huddle/transport/hub/roster.h"
+
+namespace huddle {
+
+class Channels {
+ public:
+  // A channel is one (sender, receiver, tag), or one (receiver, tag) where anybody may send.
+  using Key = std::uint64_t;
+
+  explicit Channels(int workers) : awaited_(static_cast<std::size_t>(workers)) {}
+
+  static Key key_of(const Transfer& transfer);
+
+  // The other end of `transfer` that has waited longest, which waits no more; none: null.
+  std::shared_ptr<Transfer> take_match(const Transfer& transfer);
+
+  // From now on `transfer` waits for its other end, or no more.
+  void add(const std::shared_ptr<Transfer>& transfer);
+  void remove(Transfer& transfer);
+
+  // All that wait for this very worker; they wait no more.
+  std::vector<std::shared_ptr<Transfer>> take_all_for(WorkerId worker);
+
+  // Those who would receive from anybody.
+  const std::vector<std::shared_ptr<Transfer>>& from_anybody() const { return from_anybody_.all(); }
+
+  // Who has waited longest to receive from anybody in this channel; nobody: null.
+  std::shared_ptr<Transfer> first_receive(Key key) const;
+
+ private:
+  // At most one of the two queues holds anything.
+  struct Channel {
+    std::vector<std::shared_ptr<Transfer>> sends;  // Few at a time: vectors beat deques.
+    std::vector<std::shared_ptr<Transfer>> receives;
+    bool empty() const { return sends.empty() && receives.empty(); }
+  };
+
+  Roster<Transfer>& roster_of(const Transfer& transfer);
+  void leave_channel(Transfer& transfer);
+
+  std::unordered_map<Key, Channel> channels_;
+  std::vector<Roster<Transfer>> awaited_;  // By worker: those who wait for it.
+  Roster<Transfer> from_anybody_;
+};
+
+}  // namespace huddle
