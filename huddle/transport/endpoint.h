@@ -64,7 +64,8 @@ class Endpoint {
   virtual Pending spawn(Lane lane, std::function<void(Endpoint&)> program) = 0;
 
   // Runs `body` while no other exclusive body of this worker runs. Bodies are brief: whoever waits
-  // for one longer than a default deadline gets a Timeout. REQUIRES: not from inside another one.
+  // for one longer than a default deadline gets a Timeout. REQUIRES: not from inside another one,
+  // and the body waits for no program of its worker, which may want to begin one.
   virtual void exclusive(const std::function<void()>& body) = 0;
 
   // Passes the time that `work` seconds of this step's computation take on this worker, simulated

@@ -378,6 +378,25 @@ TEST_P(Conformance, AnExclusiveBodyInsideAnotherOneIsAnErrorAndNoDeadlock) {
   });
 }
 
+// The program wants the same, so neither could go on.
+TEST_P(Conformance, AnExclusiveBodyThatWaitsForAProgramIsAnErrorAndNoDeadlock) {
+  run(2, [](Endpoint& endpoint) {
+    bool ran = false;
+    Pending program;
+    endpoint.exclusive([&] {
+      program = endpoint.spawn(kOne, [&](Endpoint& lane) { lane.exclusive([&] { ran = true; }); });
+      const auto waiting = [&] { program.wait(kDeadline); };
+      expect_mentions(thrown_by<LogicError>(waiting).what(), {"exclusive", "program"});
+      Pending message = endpoint.receive({1 - endpoint.self().value}, kTag, number(-1));
+      Pending* const both[] = {&message, &program};
+      thrown_by<LogicError>([&] { wait_any(both, kDeadline); });
+    });
+    program.wait(kDeadline);
+    EXPECT_TRUE(ran);
+    meet(endpoint);
+  });
+}
+
 TEST_P(Conformance, AnExclusiveBodyThatThrowsLetsTheNextOneIn) {
   run(1, [](Endpoint& endpoint) {
     const auto failing = [&] { endpoint.exclusive([] { throw std::runtime_error("boom"); }); };

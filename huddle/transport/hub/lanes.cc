@@ -20,6 +20,7 @@ class Lanes::Running final : public HubOperation {
   }
   void abandon() override { cancel(); }
   std::string describe() const override { return "waiting for a program beside the worker"; }
+  bool is_program() const override { return true; }
 
   Program program;
 

@@ -25,6 +25,10 @@ void HubOperation::wait(Deadline deadline) {
 
 std::size_t HubOperation::wait_any(std::span<Operation* const> operations, Deadline deadline) {
   std::unique_lock lock(hub_.scheduler_);
+  if (hub_.worker_state(owner_).exclusive_holder == &party_)
+    for (const Operation* operation : operations)
+      check(!static_cast<const HubOperation*>(operation)->is_program(),
+            "an exclusive body waits for a program beside it, which may want to begin another one");
   const Time give_up = hub_.now() + deadline.after;
   while (true) {
     // First of all: peers that were interrupted too are not lost.

@@ -38,6 +38,7 @@ class HubOperation : public Operation, public std::enable_shared_from_this<HubOp
 
   // "receiving an average from worker 5", for errors.
   virtual std::string describe() const = 0;
+  virtual bool is_program() const { return false; }
 
  protected:
   friend class Hub;
