@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "huddle/report/format.h"
 #include "huddle/report/step_lines.h"
 
 namespace huddle {
@@ -53,13 +54,13 @@ std::vector<std::string> texts(const Json& summary, const char* key) {
   return texts;
 }
 
-// A strategy may let fast workers take more steps than slow ones, so it is all steps that count.
-std::optional<Seconds> seconds_per_step(const Json& summary) {
+std::optional<Seconds> step_seconds(const Json& summary) {
   const double workers = number(summary, "workers").value_or(0);
   const double taken =
       number(summary, "steps_taken").value_or(number(summary, "steps_done").value_or(0) * workers);
   const auto seconds = number(summary, "seconds");
-  return seconds && taken > 0 ? std::optional(*seconds * workers / taken) : std::nullopt;
+  if (!seconds) return std::nullopt;
+  return seconds_per_step({.seconds = *seconds, .steps_taken = taken, .workers = workers});
 }
 
 void read_lists(const Json& summary, RunOutcome& outcome) {
@@ -246,7 +247,7 @@ std::optional<RunOutcome> read_outcome(const std::filesystem::path& folder) {
   if (summary.empty()) return {};
   RunOutcome outcome{.status = text(summary, "status"),
                      .seconds = number(summary, "seconds"),
-                     .step_seconds = seconds_per_step(summary),
+                     .step_seconds = step_seconds(summary),
                      .loss = number(summary, "loss"),
                      .accuracy = figures(summary, "accuracy"),
                      .test_loss = figures(summary, "test_loss"),

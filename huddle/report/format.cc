@@ -150,6 +150,11 @@ std::optional<Bottleneck> bottleneck(const Summary& summary) {
   return Bottleneck{*fullest, fullest->full / summary.seconds};
 }
 
+std::optional<Seconds> seconds_per_step(const RunLength& length) {
+  if (!(length.steps_taken > 0)) return std::nullopt;
+  return length.seconds * length.workers / length.steps_taken;
+}
+
 std::optional<double> worker_test_loss(const Summary& summary) {
   if (summary.by_worker.empty()) return std::nullopt;
   double sum = 0;

@@ -57,6 +57,16 @@ struct Bottleneck {
 // Absent where no link carried anything.
 std::optional<Bottleneck> bottleneck(const Summary& summary);
 
+// How long a run was, and what it took. A resumed run counts what it did itself.
+struct RunLength {
+  Seconds seconds = 0;
+  double steps_taken = 0;  // By all workers together: fast ones may take more steps than slow ones.
+  double workers = 0;
+};
+
+// Of one step of every worker, on the average; absent where no step was taken.
+std::optional<Seconds> seconds_per_step(const RunLength& length);
+
 // Mean test loss of the workers' own models; absent where none was evaluated.
 std::optional<double> worker_test_loss(const Summary& summary);
 

@@ -138,6 +138,11 @@ TEST(WorkerAccuracy, TakesMeanAndSmallestOfThoseThatHaveOne) {
   EXPECT_DOUBLE_EQ(worker_accuracy(summary)->smallest, 0.25);
 }
 
+TEST(SecondsPerStep, CountsTheStepsOfAllWorkers) {
+  EXPECT_EQ(seconds_per_step({.seconds = 10, .steps_taken = 40, .workers = 4}), 1);
+  EXPECT_EQ(seconds_per_step({.seconds = 10, .steps_taken = 0, .workers = 4}), std::nullopt);
+}
+
 TEST(WorkerTestLoss, IsTheMeanOverWorkers) {
   Summary summary;
   EXPECT_FALSE(worker_test_loss(summary));

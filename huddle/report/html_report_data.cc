@@ -13,6 +13,7 @@
 
 #include "huddle/core/error.h"
 #include "huddle/core/text.h"
+#include "huddle/report/format.h"
 #include "huddle/report/html_report_series.h"
 #include "huddle/report/html_report_shapes.h"
 
@@ -128,13 +129,11 @@ Json run_of_summary(const Path& folder) {
   const Json summary = read_json(folder / "summary.json");
   Json run = shaped(summary, kRunShape);
   const Json facts = shaped(summary, kFactsShape);
-  // A run that was resumed took fewer steps than it has done.
   const double workers = std::max(1.0, number_or(facts["workers"], 1));
-  const double steps = facts["steps_taken"].is_number()
-                           ? facts["steps_taken"].get<double>() / workers
-                           : number_or(facts["steps_done"], 0);
-  if (steps > 0 && run["seconds"].is_number())
-    run["step_seconds"] = rounded(run["seconds"].get<double>() / steps);
+  const double taken = number_or(facts["steps_taken"], number_or(facts["steps_done"], 0) * workers);
+  const auto step = seconds_per_step(
+      {.seconds = number_or(run["seconds"], 0), .steps_taken = taken, .workers = workers});
+  if (step && run["seconds"].is_number()) run["step_seconds"] = rounded(*step);
   run["id"] = folder.string();
   run["facts"] = facts;
   return run;

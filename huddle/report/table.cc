@@ -84,9 +84,10 @@ void add_results(std::string& text, const Summary& summary) {
       text, "time",
       format_seconds(summary.seconds) +
           (summary.network.empty() ? "" : ", simulated (network model " + summary.network + ")"));
-  if (summary.steps_done > 0)
-    add_entry(text, "step time",
-              format_seconds(summary.seconds / static_cast<double>(summary.steps_done)));
+  if (const auto step = seconds_per_step({.seconds = summary.seconds,
+                                          .steps_taken = static_cast<double>(summary.steps_taken),
+                                          .workers = static_cast<double>(summary.workers)}))
+    add_entry(text, "step time", format_seconds(*step));
   if (summary.samples_per_second > 0)
     add_entry(text, "speed", format_rate(summary.samples_per_second) + " samples/s");
   if (summary.steps_done > 0 && summary.batch > 0)

@@ -45,6 +45,7 @@ Summary some_summary() {
   summary.batch = 32;
   summary.steps = 1000;
   summary.steps_done = 1000;
+  summary.steps_taken = 2000;
   summary.seconds = 72;
   summary.samples_per_second = 1234.4;
   summary.loss = 0.5;
@@ -159,6 +160,15 @@ TEST(PrintSummary, LabelsTheAccuracyOfWorkersWithoutAConsensus) {
   Summary summary = some_summary();
   summary.consensus.reset();
   EXPECT_TRUE(contains(printed(summary), "\naccuracy        50.00 % worker mean"));
+}
+
+TEST(PrintSummary, CountsTheStepsOfAResumedRunItselfForTheTimeOfAStep) {
+  Summary summary = some_summary();
+  EXPECT_TRUE(contains(printed(summary), "\nstep time       72.0 ms\n")) << printed(summary);
+  summary.steps_taken = 2 * 100;  // The first 900 were taken by another run.
+  EXPECT_TRUE(contains(printed(summary), "\nstep time       720 ms\n")) << printed(summary);
+  summary.steps_taken = 0;
+  EXPECT_FALSE(contains(printed(summary), "step time"));
 }
 
 TEST(PrintSummary, TellsHowARunThatWentWrongEnded) {
