@@ -5,6 +5,7 @@
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
+#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -18,9 +19,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kStepFolder = "step-";
+
 void write_whole(const fs::path& path, std::string_view bytes) {
   if (const std::error_code error = replace_file(path, {bytes}))
     throw Error(concat("cannot write ", path.string(), ": ", error.message()));
+}
+
+// A folder that holds anything else stays, with that.
+void remove_state(const fs::path& folder) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("worker-") && name.find(".pt") != std::string::npos)
+      fs::remove(entry.path());
+  }
+  if (fs::is_empty(folder)) fs::remove(folder);
 }
 
 std::vector<char> read_whole(const fs::path& path) {
@@ -76,11 +89,24 @@ NamedTensors load_tensors(const fs::path& path) {
 }
 
 fs::path CheckpointFolder::step_folder(std::int64_t step) const {
-  return directory_ / fmt::format("step-{:06}", step);
+  return directory_ / fmt::format("{}{:06}", kStepFolder, step);
+}
+
+std::map<std::int64_t, fs::path> CheckpointFolder::step_folders() const {
+  std::map<std::int64_t, fs::path> folders;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory_)) {
+    const std::string name = entry.path().filename().string();
+    std::int64_t step = 0;
+    if (name.starts_with(kStepFolder))
+      std::from_chars(name.data() + kStepFolder.size(), name.data() + name.size(), step);
+    if (entry.is_directory() && entry.path() == step_folder(step)) folders[step] = entry.path();
+  }
+  return folders;
 }
 
 void CheckpointFolder::prepare(Older older) const {
-  if (older == Older::refuse && fs::exists(directory_ / "checkpoint.json"))
+  const bool holds_one = fs::exists(directory_ / "checkpoint.json");
+  if (older == Older::refuse && holds_one)
     throw UsageError(concat(
         directory_.string(),
         " holds a checkpoint already; go on from it with --resume, or name another folder."));
@@ -88,6 +114,10 @@ void CheckpointFolder::prepare(Older older) const {
     fs::create_directories(directory_);
     write_whole(directory_ / ".probe", "");
     fs::remove(directory_ / ".probe");
+    // What a run was writing when it was killed.
+    const std::int64_t committed = holds_one ? load_info().step : -1;
+    for (const auto& [step, path] : step_folders())
+      if (step != committed) remove_state(path);
   } catch (const fs::filesystem_error& error) {
     throw UsageError(concat("cannot write checkpoints to ", directory_.string(), ": ",
                             error.code().message(), "."));
@@ -112,10 +142,9 @@ void CheckpointFolder::commit(const CheckpointInfo& info) const {
       {"step", info.step}, {"workers", info.workers}, {"settings", info.settings}};
   const std::string text = json.dump(2) + "\n";
   write_whole(directory_ / "checkpoint.json", text);
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory_))
-    if (entry.is_directory() && entry.path().filename().string().starts_with("step-") &&
-        entry.path() != step_folder(info.step))
-      fs::remove_all(entry.path());
+  // Not newer ones: somebody may be writing the next.
+  for (const auto& [step, path] : step_folders())
+    if (step < info.step) remove_state(path);
 }
 
 CheckpointInfo CheckpointFolder::load_info() const {

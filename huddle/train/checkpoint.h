@@ -48,11 +48,12 @@ class CheckpointFolder {
   enum class Older { refuse, replace };
 
   // Makes the folder. Throws UsageError when it cannot be written, or holds a checkpoint that is
-  // not to be replaced. One that is stays whole until the next is committed.
+  // not to be replaced. One that is stays whole until the next is committed. Removes what a run
+  // that was killed had begun to write.
   void prepare(Older older = Older::refuse) const;
 
-  // Each worker writes its own state; when all have, one of them commits, which also removes older
-  // states.
+  // Each worker writes its own state; when all have, one of them commits, which also removes the
+  // states of earlier steps.
   void save_worker(std::int64_t step, WorkerId worker, const NamedTensors& state) const;
   void save_consensus(const NamedTensors& state) const;
   void commit(const CheckpointInfo& info) const;
@@ -63,6 +64,7 @@ class CheckpointFolder {
 
  private:
   std::filesystem::path step_folder(std::int64_t step) const;
+  std::map<std::int64_t, std::filesystem::path> step_folders() const;  // All that there are.
 
   std::filesystem::path directory_;
 };

@@ -70,6 +70,28 @@ TEST_F(Checkpoint, StaysWholeUntilTheNextIsCommitted) {
   EXPECT_EQ(checkpoint.load_worker(10, WorkerId{0}).at("x").item<int>(), 10);
 }
 
+TEST_F(Checkpoint, LeavesTheNextOneToThoseWhoWriteIt) {
+  const CheckpointFolder checkpoint(folder_);
+  checkpoint.save_worker(10, WorkerId{0}, {{"x", torch::full({1}, 10)}});
+  checkpoint.save_worker(20, WorkerId{1}, {{"x", torch::full({1}, 20)}});
+  checkpoint.commit({10, 1, {}});
+  EXPECT_TRUE(fs::exists(folder_ / "step-000020" / "worker-1.pt"));
+  EXPECT_TRUE(fs::exists(folder_ / "step-000010" / "worker-0.pt"));
+}
+
+TEST_F(Checkpoint, RemovesWhatAKilledRunLeftUnfinishedAndNothingElse) {
+  const CheckpointFolder checkpoint(folder_);
+  for (const std::int64_t step : {10, 20})
+    checkpoint.save_worker(step, WorkerId{0}, {{"x", torch::full({1}, step)}});
+  checkpoint.commit({20, 1, {}});
+  checkpoint.save_worker(30, WorkerId{0}, {{"x", torch::full({1}, 30)}});
+  fs::create_directories(folder_ / "step-by-step");
+  checkpoint.prepare(CheckpointFolder::Older::replace);
+  EXPECT_TRUE(fs::exists(folder_ / "step-000020" / "worker-0.pt"));
+  EXPECT_FALSE(fs::exists(folder_ / "step-000030"));
+  EXPECT_TRUE(fs::exists(folder_ / "step-by-step"));
+}
+
 TEST_F(Checkpoint, RefusesAFolderThatCannotBeWritten) {
   std::ofstream(folder_ / "file") << "x";
   EXPECT_THROW(CheckpointFolder(folder_ / "file" / "sub").prepare(), UsageError);

@@ -202,12 +202,15 @@ class WorkerLoop {
       const Sync::Consensus consensus = sync_.consensus();
       if (worker_.id() == 0) options_.save->save_consensus(state_dict(workload_->module()));
     }
-    // Everybody's file is written once everybody is here.
-    barrier(endpoint_, sync_.present(),
-            {.lane = kMeasureLane, .sequence = {static_cast<std::uint32_t>(step)}},
-            options_.deadline);
+    meet();  // Everybody's file is written once everybody is here,
     if (worker_.id() == 0)
       options_.save->commit({step, worker_.workers(), options_.saved_settings});
+    meet();  // and nobody goes on, or away, before the checkpoint is whole.
+  }
+
+  void meet() {
+    barrier(endpoint_, sync_.present(), {.lane = kMeasureLane, .sequence = {meetings_++}},
+            options_.deadline);
   }
 
   void save_consensus_alone() {
@@ -232,6 +235,7 @@ class WorkerLoop {
   RunningMean swa_;
   std::optional<Snapshots> snapshots_;
   std::optional<Time> last_end_;  // Of the step before.
+  std::uint32_t meetings_ = 0;
 };
 
 }  // namespace

@@ -8,39 +8,13 @@
 #include <mutex>
 
 #include "huddle/core/error.h"
-#include "huddle/transport/threads/launcher.h"
+#include "huddle/train/small_run.h"
 #include "tests/scratch_folder.h"
 
 namespace huddle {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Setting {
-  TrainOptions options;
-  ProblemOptions problem;
-  ThreadsOptions engine;
-};
-
-Setting small_run(int workers) {
-  Setting run;
-  run.options = {.strategy = "bsp",
-                 .workers = workers,
-                 .steps = 40,
-                 .batch = 16,
-                 .update = {.learning_rate = 0.1, .momentum = 0.9},
-                 .deadline = {60}};
-  run.problem = {
-      .model = "mlp:hidden=32", .data = "digits", .workers = workers, .batch = 16, .seed = 3};
-  run.engine.cluster.workers = workers;
-  return run;
-}
-
-TrainResult train(
-    const Setting& run, const StepObserver& observer = [](const StepRecord&) {}) {
-  const auto launcher = make_threads_launcher(run.engine);
-  return train(*launcher, *load_problem(run.problem), run.options, observer);
-}
 
 // The state of worker 0 after the run.
 NamedTensors final_state(Setting run) {
