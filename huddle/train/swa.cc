@@ -4,6 +4,12 @@
 
 namespace huddle {
 
+void RunningMean::offer(double progress, const at::Tensor& model) {
+  if (when_.start == 0) return;
+  const auto next = [&] { return when_.start + 1 + count_ * when_.every; };
+  while (next() <= when_.steps && static_cast<double>(next()) <= progress) add(model);
+}
+
 void RunningMean::add(const at::Tensor& model) {
   ++count_;
   if (count_ == 1)

@@ -62,7 +62,8 @@ class WorkerLoop {
                              .steps = options.steps,
                              .compute = options.compute,
                              .payload_scale = options.payload_scale,
-                             .keeps_blocked = options.keeps_blocked})) {
+                             .keeps_blocked = options.keeps_blocked})),
+        swa_({.start = options.swa_start, .every = options.swa_every, .steps = options.steps}) {
     if (!options.resume.empty()) {
       const NamedTensors& state = options.resume[static_cast<std::size_t>(worker.id())];
       sync_.load(state);
@@ -94,6 +95,7 @@ class WorkerLoop {
     if (!blocked.empty()) options_.finished(endpoint_.self(), blocked);
     log_.figures = sync_.figures();
     snapshots_->complete(log_.seconds, sync_.replica());
+    swa_.complete(sync_.replica().parameters());
     if (options_.save)
       save();  // First: an evaluation can be interrupted, and the training must not be lost.
     evaluate();
@@ -130,9 +132,7 @@ class WorkerLoop {
                                           .group = outcome.group,
                                           .progress = outcome.progress}));
     snapshots_->offer(outcome.progress, log_.seconds, sync_.replica());
-    if (options_.swa_start > 0 && step.value >= options_.swa_start &&
-        (step.value - options_.swa_start) % options_.swa_every == 0)
-      swa_.add(sync_.replica().parameters());
+    swa_.offer(outcome.progress, sync_.replica().parameters());
     return outcome.go_on;
   }
 

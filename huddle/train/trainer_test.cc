@@ -114,6 +114,22 @@ TEST(Trainer, EvaluatesTheMeanOfModelsFromAChosenStepOn) {
       << "keeping a mean must not change the training";
 }
 
+// The slow worker takes no step at all after the mean has begun, by its own count or by the clock.
+TEST(Trainer, KeepsMeansOfModelsWhereEachWorkerHasItsPace) {
+  for (const char* strategy : {"p_reduce:group=2", "asp", "ssp:bound=50", "ad_psgd", "eager"}) {
+    Setting run = small_run(4);
+    run.options.strategy = strategy;
+    run.options.update.learning_rate = 0.01;
+    run.options.compute = {.per_step = 0.001};
+    run.engine.cluster.slowdowns = {{.worker = {3}, .factor = 20}};
+    run.options.swa_start = 30;
+    const TrainResult result = train(run);
+    if (result.error) std::rethrow_exception(result.error);
+    ASSERT_TRUE(result.summary.swa) << strategy;
+    EXPECT_GT(result.summary.swa->accuracy, 0.25) << strategy << " of ten classes";
+  }
+}
+
 // Statistics do not enter the training, so that both runs end with the same parameters.
 TEST(Trainer, MeasuresStatisticsAnewWhereTheStrategySaysSo) {
   Setting run = small_run(3);
