@@ -35,7 +35,8 @@ int whole(const Options& options, std::string_view key) {
 }
 
 // Throws UsageError when a key was set that `kind` does not have.
-void refuse_idle_keys(const ScheduleOptions& options, std::string_view kind) {
+void refuse_idle_keys(const ScheduleOptions& options, const Options& given) {
+  const std::string& kind = given.text("schedule");
   const auto refuse = [&](std::string_view key, std::string_view owner) {
     throw UsageError(concat("strategy 'ds_sync': ", key, " has no meaning for schedule=", kind,
                             "; leave it out, or choose schedule=", owner, "."));
@@ -45,6 +46,7 @@ void refuse_idle_keys(const ScheduleOptions& options, std::string_view kind) {
     refuse("radices", "grid");
   if (options.cross_every != 1 && options.kind != Kind::rotating) refuse("cross_every", "rotating");
   if (options.group != 0 && options.kind != Kind::random && !is_fixed) refuse("group", "random");
+  if (given.is_given("seed") && options.kind != Kind::random) refuse("seed", "random");
 }
 
 }  // namespace
@@ -130,7 +132,7 @@ ScheduleOptions schedule_options_ds_sync(const Options& options, int workers_per
       .group = whole(options, "group"),
       .global_every = whole(options, "global_every"),
       .seed = static_cast<Random::Seed>(options.integer("seed"))};
-  refuse_idle_keys(chosen, name);
+  refuse_idle_keys(chosen, options);
   return chosen;
 }
 

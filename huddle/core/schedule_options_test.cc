@@ -40,6 +40,7 @@ TEST(ScheduleOptions, RefusesKeysWithoutMeaning) {
   EXPECT_THROW(ds_sync("ds_sync:schedule=halves,radices=2x2"), UsageError);
   EXPECT_THROW(ds_sync("ds_sync:cross_every=2"), UsageError);
   EXPECT_THROW(ds_sync("ds_sync:group=2"), UsageError);
+  EXPECT_THROW(ds_sync("ds_sync:seed=1"), UsageError);
   EXPECT_THROW(ds_sync("ds_sync:schedule=spiral"), UsageError);
 }
 

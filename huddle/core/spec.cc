@@ -107,6 +107,7 @@ Options::Options(std::string_view what, const SpecInfo& info, const Spec& spec) 
     }
     validate(what, info, *key, value);
     values_[name] = value;
+    given_.insert(name);
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,8 +65,12 @@ class Options {
   double number(std::string_view key) const;
   const std::string& text(std::string_view key) const;
 
+  // Whether the spec itself has the key; else its value is the fallback.
+  bool is_given(std::string_view key) const { return given_.contains(key); }
+
  private:
   std::map<std::string, std::string, std::less<>> values_;
+  std::set<std::string, std::less<>> given_;
 };
 
 // The entry called `name`, or UsageError with the nearest match.

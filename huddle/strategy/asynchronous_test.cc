@@ -224,6 +224,7 @@ TEST(Asynchronous, RefusesWhatCannotWork) {
   refused("ssp:bound=-1");
   refused("asp:delay_scaled=yes");
   refused("eager:mode=all");
+  refused("eager:mode=solo,seed=1");  // Nobody is drawn.
   refused("random_groups:group=1");
   refused("random_groups:group=9");
   refused("random_groups:group=4294967298");

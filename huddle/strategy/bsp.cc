@@ -64,6 +64,12 @@ SpecInfo bsp_info() {
 void check_bsp(const Options& options, const StrategySetting& setting) {
   check_algorithm(parse_algorithm(options.text("algorithm")),
                   Group::everyone(setting.cluster.workers), setting.cluster);
+  if (options.integer("lanes") == 1) return;
+  if (options.text("overlap") == "none")
+    refuse_idle(options, "lanes",
+                "overlap=none lets buckets follow one another; use overlap=backward");
+  if (options.integer("buckets") == 1)
+    refuse_idle(options, "lanes", "a single bucket travels alone; use buckets=4");
 }
 
 std::unique_ptr<Strategy> make_bsp(const Options& options, const StrategyContext& context) {

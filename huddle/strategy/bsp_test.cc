@@ -111,6 +111,8 @@ TEST(Registry, RefusesWhatCannotRunAndSaysWhatCould) {
   expect_refused("bsp:buckets=-1", 4, "buckets='-1'");
   expect_refused("bsp:algorithm=pair", 3, "groups of 2");
   expect_refused("bsp:buckets", 4, "not key=value");
+  expect_refused("bsp:buckets=4,lanes=2,overlap=none", 4, "use overlap=backward");
+  expect_refused("bsp:buckets=1,lanes=2", 4, "use buckets=4");
 }
 
 }  // namespace

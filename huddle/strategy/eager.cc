@@ -143,6 +143,9 @@ SpecInfo eager_info() {
 void check_eager(const Options& options, const StrategySetting& setting) {
   check_algorithm(parse_algorithm(options.text("algorithm")),
                   Group::everyone(setting.cluster.workers), setting.cluster);
+  if (options.text("mode") == "solo")
+    refuse_idle(options, "seed",
+                "mode=solo draws nobody, whoever is first begins the round; use mode=majority");
 }
 
 std::unique_ptr<Strategy> make_eager(const Options& options, const StrategyContext& context) {

@@ -137,6 +137,7 @@ TEST(LocalSteps, RefusesWhatIsNotDefinedAndSaysWhatIs) {
       {"overlap_local_sgd:alpha=1", "never moves"},
       {"overlap_local_sgd:alpha=1,beta=0.7", "never moves"},
       {"overlap_local_sgd:beta=1", "beta=0.7"},
+      {"overlap_local_sgd:cap_rescale=on", "use beta=0.7"},
       {"overlap_local_sgd:scope=grid", "use scope=all"},
       {"overlap_local_sgd:slots=average", "slots=reset"},
       {"cocod:scope=grid", "local_sgd:scope=grid"},

@@ -240,6 +240,12 @@ SpecInfo p_reduce_info() {
 
 void check_p_reduce(const Options& options, const StrategySetting& setting) {
   const GroupFormer checked(former_options(options, setting.cluster.workers));
+  if (options.text("weights") == "constant")
+    for (const char* key : {"policy", "decay"})
+      refuse_idle(options, key,
+                  "weights=constant lets all members count alike; use weights=dynamic");
+  if (options.text("filter") == "off")
+    refuse_idle(options, "window", "filter=off looks at no groups of the past; use filter=on");
 }
 
 std::unique_ptr<Strategy> make_p_reduce(const Options& options, const StrategyContext& context) {

@@ -203,7 +203,6 @@ TEST(PReduce, MustKnowTheNumberOfSteps) {
 TEST(PReduce, RefusesWhatCannotWork) {
   EXPECT_EQ(refusal("p_reduce", 8), "accepted");
   EXPECT_EQ(refusal("p_reduce:group=8,window=1", 8), "accepted");
-  EXPECT_EQ(refusal("p_reduce:group=3,window=1,filter=off", 8), "accepted");
   const std::pair<const char*, const char*> refused[] = {
       {"p_reduce:group=1", "from 2 to 1048576"},
       {"p_reduce:group=4294967298", "group='4294967298' is not a whole number from 2 to 1048576"},
@@ -216,6 +215,9 @@ TEST(PReduce, RefusesWhatCannotWork) {
       {"p_reduce:decay=1.5", "decay='1.5' is not a number above 0 and below 1"},
       {"p_reduce:decay=-1", "above 0 and below 1"},
       {"p_reduce:algorithm=pair", "algorithm"},
+      {"p_reduce:group=3,window=4,filter=off", "use filter=on, or leave window out"},
+      {"p_reduce:weights=constant,decay=0.5", "use weights=dynamic, or leave decay out"},
+      {"p_reduce:weights=constant,policy=skip", "use weights=dynamic, or leave policy out"},
   };
   for (const auto& [spec, reason] : refused)
     EXPECT_NE(refusal(spec, 8).find(reason), std::string::npos) << spec << ": " << refusal(spec, 8);

@@ -156,6 +156,8 @@ Composition overlap_local_sgd(const Options& options, int workers) {
   parts.outer_momentum = momentum(options, "beta");
   if (parts.outer_momentum > 0) parts.outer = Outer::heavy_ball;
   if (options.text("cap_rescale") == "on") parts.rescale = Rescale::at_most_one;
+  if (parts.outer == Outer::none && parts.rescale == Rescale::at_most_one)
+    refuse_idle(options, "cap_rescale", "beta=0 has no momentum to scale; use beta=0.7");
   check_alpha(parts.alpha, 0.6);
   if (parts.alpha == 1)
     throw UsageError(

@@ -151,6 +151,35 @@ void check_groups(const Schedule& schedule, const Options& options,
       check_algorithm(algorithm, group, setting.cluster);
 }
 
+// Gradients are averaged between backward and the local step, and nothing else ever is.
+void check_gradients(const Options& options) {
+  refuse_idle(options, "order",
+              "payload=gradient averages gradients before the local step and never a model, so "
+              "there is no order to choose; use payload=model");
+  if (slot_policy(options) != SlotPolicy::keep)
+    refuse_idle(options, "slots",
+                "payload=gradient leaves optimizer state with each worker; use payload=model");
+}
+
+void check_overlap(const Options& options, const StrategySetting& setting) {
+  if (setting.clip_norm > 0)
+    throw UsageError(
+        "overlap=backward steps a bucket before all gradients are there, but clipping needs the "
+        "norm of all: "
+        "use overlap=none, or leave out --clip.");
+  if (options.text("order") == "before")
+    throw UsageError(
+        "overlap=backward averages right after each bucket's step, so it goes with order=after "
+        "only.");
+  if (options.text("payload") == "gradient")
+    throw UsageError(
+        "overlap=backward lets stepped parameters travel, so it goes with payload=model only.");
+  if (options.integer("buckets") == 1)
+    refuse_idle(options, "overlap",
+                "a single bucket is complete when backward ends, so nothing is left to hide "
+                "behind; use buckets=4");
+}
+
 }  // namespace
 
 std::vector<KeyInfo> scheduled_keys() {
@@ -178,19 +207,8 @@ void check_scheduled(const Schedule& schedule, const Options& options,
                      const StrategySetting& setting) {
   check_groups(schedule, options, setting);
   check_slots(options, setting);
-  if (options.text("overlap") != "backward") return;
-  if (setting.clip_norm > 0)
-    throw UsageError(
-        "overlap=backward steps a bucket before all gradients are there, but clipping needs the "
-        "norm of all: "
-        "use overlap=none, or leave out --clip.");
-  if (options.text("order") == "before")
-    throw UsageError(
-        "overlap=backward averages right after each bucket's step, so it goes with order=after "
-        "only.");
-  if (options.text("payload") == "gradient")
-    throw UsageError(
-        "overlap=backward lets stepped parameters travel, so it goes with payload=model only.");
+  if (options.text("overlap") == "backward") check_overlap(options, setting);
+  if (options.text("payload") == "gradient") check_gradients(options);
 }
 
 std::unique_ptr<Strategy> make_scheduled(const Schedule& schedule, const Options& options,

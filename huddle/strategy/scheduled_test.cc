@@ -217,6 +217,28 @@ TEST(Scheduled, AblationsDriftApartAndTheScheduleDoesNot) {
   EXPECT_GT(drift("sesgd:payload=gradient"), 5 * mixed);
 }
 
+// The ablation that must fail averages gradients alone. No key may make it average models too, or
+// seem to.
+TEST(Scheduled, TheGradientAblationTakesNoKeyThatIsAboutModels) {
+  StrategySetting setting;
+  setting.cluster.workers = 8;
+  setting.update.momentum = 0.9;
+  const std::pair<const char*, const char*> refusals[] = {
+      {"ds_sync:order=before,payload=gradient", "use payload=model, or leave order out"},
+      {"sesgd:order=after,payload=gradient", "use payload=model, or leave order out"},
+      {"sesgd:payload=gradient,slots=average", "use payload=model, or leave slots out"},
+      {"random_groups:payload=gradient,slots=reset", "use payload=model, or leave slots out"}};
+  for (const auto& [spec, way_out] : refusals) {
+    try {
+      check_strategy(spec, setting);
+      ADD_FAILURE() << spec << " was accepted";
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find(way_out), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_NO_THROW(check_strategy("sesgd:payload=gradient,slots=keep,warmup=3", setting));
+}
+
 TEST(Scheduled, RefusesContradictions) {
   StrategySetting setting;
   setting.cluster.workers = 8;
@@ -231,6 +253,7 @@ TEST(Scheduled, RefusesContradictions) {
   refused("ds_sync:schedule=gird");
   refused("ds_sync:overlap=backward,order=before");
   refused("ds_sync:overlap=backward,payload=gradient");
+  refused("ds_sync:overlap=backward");  // One bucket: nothing to overlap with.
   refused("sesgd:radix=1");
   setting.clip_norm = 1;
   refused("sesgd:overlap=backward");

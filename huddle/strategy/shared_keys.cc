@@ -16,6 +16,12 @@ KeyInfo choice_key(const char* name, const char* fallback, const char* help,
           .choices = std::move(choices)};
 }
 
+void refuse_idle(const Options& options, const char* key, const std::string& reason) {
+  if (!options.is_given(key)) return;
+  throw UsageError(concat(key, "=", options.text(key), " would do nothing: ", reason, ", or leave ",
+                          key, " out."));
+}
+
 KeyInfo slots_key() {
   return choice_key(
       "slots", "keep",

@@ -14,6 +14,10 @@ namespace huddle {
 KeyInfo choice_key(const char* name, const char* fallback, const char* help,
                    std::vector<std::string> choices);
 
+// Throws UsageError if `key` was given, where another choice leaves it nothing to do. `reason` says
+// why and how it would have something to do.
+void refuse_idle(const Options& options, const char* key, const std::string& reason);
+
 // What becomes of optimizer state where models are averaged.
 enum class SlotPolicy { keep, average, reset };
 
