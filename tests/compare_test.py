@@ -286,6 +286,8 @@ basline = "x"
         for line, part in (('run = "bps"', "did you mean 'bsp'"), ('run = "bsp:bucket=2"', "buckets"),
                            ('run = "ds_sync:radices=3x5"', "4"), ('run = "bsp"\nworkload.lr = "high"', "--lr"),
                            ('run = "bsp"\nworkload.steps = 0', "--steps is 0"),
+                           ('run = "diloco"', "tau is 500, but the run has 300 steps"),
+                           ('run = "slowmo"\nworkload.steps = 40', "tau=40 or less"),
                            ('run = "bsp"\nworkload.model = "mpl"', "did you mean 'mlp'"),
                            ('run = "bsp"\nworkload.seed = 3', "unknown key 'seed'"),
                            ('run = "bsp"\nworkload.model = "mlp:hiden=3"', "did you mean 'hidden'"),

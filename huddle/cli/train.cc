@@ -150,7 +150,10 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
   run.cluster = cluster_of(config);
   adopt_cluster(command, config, run.cluster);
   const UpdateOptions update = update_of(config);
-  check_strategy(config.strategy, {run.cluster, update, config.clip_norm});
+  const auto check_with_steps = [&](std::int64_t steps) {
+    check_strategy(config.strategy, {run.cluster, update, config.clip_norm, steps});
+  };
+  check_with_steps(config.epochs > 0 ? 0 : config.steps);  // Of epochs, only the data tells.
   require(config.save_every == 0 || !follows_time(config.strategy),
           concat("--save-every does not go with ", config.strategy,
                  ", whose workers are never all at one step; --save alone writes a checkpoint at "
@@ -177,6 +180,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
         1, static_cast<std::int64_t>(config.epochs *
                                      static_cast<double>(run.problem->steps_per_epoch()) /
                                      config.accumulate));
+  check_with_steps(config.steps);
   check_length(config);
   require(config.resume.empty() || resumed_step < config.steps,
           concat("the checkpoint in ", config.resume, " has done ", resumed_step,

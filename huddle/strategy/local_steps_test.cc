@@ -7,6 +7,7 @@
 
 #include "huddle/core/error.h"
 #include "huddle/strategy/descent.h"
+#include "huddle/strategy/rounds.h"
 
 namespace huddle {
 namespace {
@@ -170,6 +171,55 @@ TEST(LocalSteps, RefusesWhatIsNotDefinedAndSaysWhatIs) {
       EXPECT_NE(std::string(error.what()).find(refusal.reason), std::string::npos)
           << refusal.spec << ": " << error.what();
     }
+  }
+}
+
+std::string refusal_of(const char* spec, const StrategySetting& setting) {
+  try {
+    check_strategy(spec, setting);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(LocalSteps, RefusesARunThatWouldEndBeforeWorkersMeet) {
+  StrategySetting setting;
+  setting.cluster.workers = 8;
+  setting.cluster.workers_per_rack = 4;
+  setting.steps = 100;
+  EXPECT_EQ(refusal_of("diloco", setting),
+            "strategy 'diloco': tau is 500, but the run has 100 steps, so its workers would never "
+            "exchange anything; give tau=100 or less, or --steps 500 or more.");
+  EXPECT_NE(refusal_of("local_sgd:tau=101,inner=rack", setting).find("its racks would never"),
+            std::string::npos);
+  for (const RoundPreset& preset : round_presets()) {
+    const std::string late = preset.info.name + ":warmup=0,tau=101";
+    const std::string in_time = preset.info.name + ":warmup=0,tau=100";
+    EXPECT_NE(refusal_of(late.c_str(), setting).find("tau=100 or less"), std::string::npos) << late;
+    EXPECT_EQ(refusal_of(in_time.c_str(), setting), "accepted");
+  }
+  EXPECT_EQ(refusal_of("post_local_sgd", setting), "accepted") << "its warmup exchanges";
+  setting.steps = 0;
+  EXPECT_EQ(refusal_of("diloco", setting), "accepted") << "nobody knows how many steps there are";
+  setting.steps = 100;
+  setting.cluster.workers = 1;
+  setting.cluster.workers_per_rack = 0;
+  EXPECT_EQ(refusal_of("diloco", setting), "accepted") << "one worker has nobody to meet";
+}
+
+// Whatever is not refused does exchange within its steps.
+TEST(LocalSteps, EveryStrategySendsWithinTheFewestStepsThatItAccepts) {
+  StrategySetting setting;
+  setting.cluster.workers = 3;
+  for (const SpecInfo& info : known_strategies()) {
+    if (follows_time(info.name)) continue;  // Their workers exchange at every step.
+    for (setting.steps = 1; refusal_of(info.name.c_str(), setting) != "accepted";) ++setting.steps;
+    const Descended run = descend(
+        {.spec = info.name, .workers = 3, .steps = static_cast<int>(setting.steps), .size = 6});
+    std::int64_t sent = 0;
+    for (const Meter::Total& each : run.traffic) sent += each.bytes_sent;
+    EXPECT_GT(sent, 0) << info.name << " in " << setting.steps;
   }
 }
 

@@ -76,7 +76,8 @@ std::unique_ptr<Strategy> make_strategy(std::string_view spec, const StrategyCon
   Cluster cluster;
   cluster.workers = context.endpoint.workers();
   cluster.workers_per_rack = context.averaging.workers_per_rack;
-  entry.check(options, {cluster, context.replica.rule().options(), context.clip_norm});
+  entry.check(options,
+              {cluster, context.replica.rule().options(), context.clip_norm, context.steps});
   return entry.make(options, context);
 }
 

@@ -37,10 +37,12 @@ bool follows_time(std::string_view spec);
 struct StrategySetting {
   Cluster cluster;
   UpdateOptions update;
-  double clip_norm = 0;  // 0: gradients are not clipped.
+  double clip_norm = 0;    // 0: gradients are not clipped.
+  std::int64_t steps = 0;  // That each worker is to take; 0: nobody knows.
 };
 
-// Throws UsageError unless `spec` ("bsp:algorithm=ring,buckets=4") can run in such a setting.
+// Throws UsageError unless `spec` ("bsp:algorithm=ring,buckets=4") can run in such a setting. A run
+// of so few steps that its workers would never exchange anything cannot: it would look fast.
 void check_strategy(std::string_view spec, const StrategySetting& setting);
 
 // Throws UsageError like check_strategy.

@@ -167,6 +167,19 @@ Composition overlap_local_sgd(const Options& options, int workers) {
   return parts;
 }
 
+// Throws UsageError where a run would be over before its first boundary.
+void check_length(const std::string& name, const Composition& parts,
+                  const StrategySetting& setting) {
+  if (setting.steps == 0 || setting.cluster.workers < 2) return;
+  if (parts.warmup > 0 || parts.tau <= setting.steps) return;
+  throw UsageError(concat("strategy '", name, "': tau is ", parts.tau, ", but the run has ",
+                          setting.steps, setting.steps == 1 ? " step" : " steps", ", so its ",
+                          parts.inner == Inner::rack ? "racks" : "workers",
+                          " would never exchange anything; give tau=", setting.steps,
+                          setting.steps == 1 ? "" : " or less", ", or --steps ", parts.tau,
+                          " or more."));
+}
+
 }  // namespace
 
 std::vector<RoundPreset> round_presets() {
@@ -222,7 +235,9 @@ std::vector<RoundPreset> round_presets() {
 void check_rounds(const RoundPreset& preset, const Options& options,
                   const StrategySetting& setting) {
   check_slots(options, setting);
-  check_local_steps(preset.compose(options, setting.cluster.workers), setting);
+  const Composition parts = preset.compose(options, setting.cluster.workers);
+  check_local_steps(parts, setting);
+  check_length(preset.info.name, parts, setting);
 }
 
 std::unique_ptr<Strategy> make_rounds(const RoundPreset& preset, const Options& options,
