@@ -100,11 +100,11 @@ json rows_of(const Matrix& matrix) {
 
 json mixing_of(const Schedule& schedule, double beta) {
   const Mixing mixing = analyse_mixing(schedule, beta);
-  const int period = schedule.period();
+  const std::int64_t period = schedule.period();
   json norms = json::array();
-  for (int length = 1; length <= period; ++length) {
+  for (std::int64_t length = 1; length <= period; ++length) {
     norms.push_back(json::array());
-    for (int first = 0; first < period; ++first)
+    for (std::int64_t first = 0; first < period; ++first)
       norms.back().push_back(window_norm(schedule, {.first = first, .length = length}));
   }
   const auto field = [&](double DeviationVariance::*value) {

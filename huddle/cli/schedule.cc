@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,11 +25,12 @@
 namespace huddle {
 namespace {
 
-constexpr double kMomentum = 0.9;        // Of the predictions with momentum.
-constexpr std::size_t kColumns = 88;     // Of printed lines, where groups allow.
-constexpr int kMostListed = 64;          // Workers up to which every group is printed.
-constexpr int kMostPictured = 20;        // Workers up to which the picture fits a line.
-constexpr int kMostPhases = 16;          // Phases printed.
+constexpr double kMomentum = 0.9;     // Of the predictions with momentum.
+constexpr std::size_t kColumns = 88;  // Of printed lines, where groups allow.
+constexpr int kMostListed = 64;       // Workers up to which every group is printed.
+constexpr int kMostPictured = 20;     // Workers up to which the picture fits a line.
+constexpr int kMostPhases = 16;       // Phases printed.
+constexpr int kMostNumbers = 1 << 18;    // Workers times phases in JSON.
 constexpr int kRandomSteps = 4;          // Steps shown of groups that never repeat.
 constexpr std::size_t kFirstGroups = 3;  // Groups printed of a large phase.
 
@@ -71,13 +73,16 @@ void refuse_never_mixing(const ScheduleConfig& config, const Mixing& mixing) {
       config.strategy, config.workers, std::max(2, config.workers)));
 }
 
-int steps_shown(const Schedule& schedule) {
+std::int64_t steps_shown(const Schedule& schedule) {
   return schedule.period() == 0 ? kRandomSteps : schedule.period();
 }
 
+// All phases of a period, or the first ones where they would fill more than a file.
 nlohmann::json phases_json(const Schedule& schedule) {
   nlohmann::json phases = nlohmann::json::array();
-  for (int phase = 0; phase < steps_shown(schedule); ++phase) {
+  const std::int64_t listed = std::min(
+      steps_shown(schedule), std::max<std::int64_t>(1, kMostNumbers / schedule.members().size()));
+  for (std::int64_t phase = 0; phase < listed; ++phase) {
     nlohmann::json groups = nlohmann::json::array();
     for (const Group& group : schedule.phase(phase)) {
       nlohmann::json& members = groups.emplace_back(nlohmann::json::array());
@@ -155,8 +160,8 @@ std::string sizes_text(const Partition& partition) {
 void print_phases(const Schedule& schedule) {
   const char* word = schedule.period() == 0 ? "step" : "phase";
   const int workers = schedule.members().size();
-  const int shown = std::min(steps_shown(schedule), kMostPhases);
-  for (int phase = 0; phase < shown; ++phase) {
+  const std::int64_t shown = std::min<std::int64_t>(steps_shown(schedule), kMostPhases);
+  for (std::int64_t phase = 0; phase < shown; ++phase) {
     const Partition partition = schedule.phase(phase);
     std::string head = fmt::format("{} {:<3}", word, phase);
     if (workers > kMostListed) head += fmt::format("{}: ", sizes_text(partition));
@@ -176,7 +181,8 @@ void print_picture(const Schedule& schedule) {
     columns.push_back({.header = std::to_string(worker), .align = Table::Align::right});
   Table table(columns);
   const char* word = schedule.period() == 0 ? "step" : "phase";
-  for (int phase = 0; phase < std::min(steps_shown(schedule), kMostPhases); ++phase) {
+  const std::int64_t shown = std::min<std::int64_t>(steps_shown(schedule), kMostPhases);
+  for (std::int64_t phase = 0; phase < shown; ++phase) {
     std::vector<std::string> cells(static_cast<std::size_t>(workers) + 1, ".");
     cells[0] = fmt::format("{} {}", word, phase);
     std::size_t letter = 0;
@@ -192,9 +198,9 @@ void print_picture(const Schedule& schedule) {
 }
 
 std::string agreement_text(const Schedule& schedule, const Mixing& mixing) {
+  if (mixing.exact_window == 1) return "exact after every step";
   if (mixing.exact_window)
-    return fmt::format("exact after any {} step{} in a row", *mixing.exact_window,
-                       *mixing.exact_window == 1 ? "" : "s");
+    return fmt::format("exact after any {} steps in a row", *mixing.exact_window);
   return fmt::format("{} of a disagreement is left after {}", format_percent(mixing.mixing_factor),
                      schedule.period() == 0
                          ? "one step, on average"

@@ -4,18 +4,22 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <vector>
 
 #include "huddle/core/contraction.h"
 #include "huddle/core/error.h"
 #include "huddle/core/phase_space.h"
+#include "huddle/core/sector_deviation.h"
+#include "huddle/core/sectors.h"
 
 namespace huddle {
 namespace {
 
 // The mean over a period of `variance_after(step)`, once it has become the same for period after
 // period. Geometric: at most a few hundred periods for any schedule worth training with.
-double stationary_mean(int period, const std::function<double(std::int64_t)>& variance_after) {
+double stationary_mean(std::int64_t period,
+                       const std::function<double(std::int64_t)>& variance_after) {
   constexpr double kTolerance = 1e-14;
   constexpr int kMostPeriods = 100000;
   double before = -1;
@@ -25,35 +29,52 @@ double stationary_mean(int period, const std::function<double(std::int64_t)>& va
        ++count) {
     before = mean;
     double sum = 0;
-    for (int phase = 0; phase < period; ++phase) sum += variance_after(step++);
-    mean = sum / period;
+    for (std::int64_t phase = 0; phase < period; ++phase) sum += variance_after(step++);
+    mean = sum / static_cast<double>(period);
   }
   return mean;
 }
 
-// Where phases commute, the update of m steps ago has been averaged over the components of the last
-// m+1 phases, so it adds (components - 1)/N times a weight that depends on momentum alone. The sum
-// ends where one component is left.
+// The share of a worker's update that is left after phase `last` and so many before it, where
+// phases commute: it has been averaged over the components that they form. The list ends where one
+// component is left, or where the cycle would begin anew.
+std::vector<double> left_by_components(const PhaseSpace& space, int last) {
+  Components components(space.workers());
+  std::vector<double> left;
+  for (int i = 0; i < space.cycle() && components.count() > 1; ++i) {
+    components.join(space.phase((last - i + space.cycle()) % space.cycle()));
+    left.push_back((components.count() - 1.0) / space.workers());
+  }
+  return left;
+}
+
+// Where phases commute, the update of m steps ago adds what is left of it times a weight that
+// depends on momentum alone. All updates since the last global average count, or, without such
+// averages, those of a cycle, which leaves nothing of older ones.
 DeviationVariance by_components(const PhaseSpace& space, double beta) {
-  DeviationVariance variance;
-  for (int last = 0; last < space.period(); ++last) {
-    Components components(space.workers());
-    std::vector<bool> joined(static_cast<std::size_t>(space.cycle()) + 1);
-    double power = 1;  // beta^m.
-    for (std::int64_t step = last + space.period() * std::int64_t{space.cycle() + 1};; --step) {
-      const int index = space.index_at(step);
-      if (!joined[static_cast<std::size_t>(index)]) components.join(space.phase(index));
-      joined[static_cast<std::size_t>(index)] = true;
-      if (components.count() == 1) break;
-      const double apart = (components.count() - 1.0) / space.workers() / space.period();
-      const double accumulated = (1 - power * beta) / (1 - beta);
-      variance.plain += apart;
-      variance.averaged_momentum += apart * accumulated * accumulated;
-      variance.local_momentum += apart * (2 * accumulated - 1) / (1 - beta * beta);
+  const int cycle = space.cycle();
+  const int every = space.global_every();
+  const int most = every > 0 ? every - 1 : cycle;
+  // After a global average the cycle goes on where it was: every - 1 phases further each time.
+  const int stride = every > 0 ? std::gcd(every - 1, cycle) : cycle;
+  const double share = every > 0 ? static_cast<double>(stride) / cycle / every : 1.0 / cycle;
+  DeviationVariance mean;
+  for (int last = 0; last < cycle; ++last) {
+    const std::vector<double> left = left_by_components(space, last);
+    DeviationVariance variance;  // After so many phases since the last global average.
+    double power = 1;            // beta^(m + 1).
+    for (int m = 0; m < most && !left.empty(); ++m) {
       power *= beta;
+      const double accumulated = (1 - power) / (1 - beta);
+      add(variance, left[std::min(static_cast<std::size_t>(m), left.size() - 1)],
+          {.plain = 1,
+           .local_momentum = (2 * accumulated - 1) / (1 - beta * beta),
+           .averaged_momentum = accumulated * accumulated});
+      const bool occurs = every > 0 ? (last - m) % stride == 0 : m + 1 == most;
+      if (occurs) add(mean, share, variance);
     }
   }
-  return variance;
+  return mean;
 }
 
 // C^T matrix C.
@@ -162,12 +183,22 @@ DeviationVariance of_random(const Schedule& schedule, double beta) {
 
 }  // namespace
 
+void add(DeviationVariance& sum, double factor, const DeviationVariance& other) {
+  sum.plain += factor * other.plain;
+  sum.local_momentum += factor * other.local_momentum;
+  sum.averaged_momentum += factor * other.averaged_momentum;
+}
+
 std::optional<DeviationVariance> deviation_variance(const Schedule& schedule, double beta) {
   check(beta >= 0 && beta < 1, "momentum outside [0, 1)");
   if (const RandomPattern* random = schedule.random()) {
     const bool alone = random->groups == random->members && random->members > 1;
     if (alone && schedule.global_every() == 0) return std::nullopt;
     return of_random(schedule, beta);
+  }
+  if (const auto sectors = sectors_of(schedule)) {
+    if (schedule.global_every() == 0 && never_mixes(*sectors)) return std::nullopt;
+    return sector_deviation(*sectors, schedule, beta);
   }
   const PhaseSpace space(schedule);
   if (space.components() > 1) return std::nullopt;

@@ -19,9 +19,13 @@ struct DeviationVariance {
   double averaged_momentum = 0;  // Buffers are averaged in the same groups as the models.
 };
 
+// Adds factor * other.
+void add(DeviationVariance& sum, double factor, const DeviationVariance& other);
+
 // Nothing where the schedule never mixes: the variance grows without bound. Cost: for phases that
-// commute, counting components; else some periods of r x r matrices, r the groups of a phase.
-// REQUIRES: 0 <= beta < 1.
+// commute, counting components; for those of sectors.h some operations for each step between two
+// global averages that differs; else, for tables of three phases and more, some periods of r x r
+// matrices, r the groups of a phase. REQUIRES: 0 <= beta < 1.
 std::optional<DeviationVariance> deviation_variance(const Schedule& schedule, double beta);
 
 }  // namespace huddle

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "huddle/core/contraction.h"
+#include "huddle/core/linear.h"
 
 namespace huddle {
 namespace {
@@ -49,6 +51,53 @@ double measured(const Schedule& schedule, double beta, Momentum momentum) {
     }
   }
   return sum / kSteps / kCoordinates / static_cast<double>(workers);
+}
+
+// W * matrix.
+Matrix averaged_rows(const Matrix& matrix, const Partition& partition) {
+  Matrix result(matrix.rows(), matrix.columns());
+  for (const Group& group : partition)
+    for (const WorkerId from : group)
+      for (const WorkerId to : group)
+        for (int column = 0; column < matrix.columns(); ++column)
+          result(to.value, column) += matrix(from.value, column) / group.size();
+  return result;
+}
+
+// W * matrix * W.
+Matrix averaged_both(const Matrix& matrix, const Partition& partition) {
+  return averaged_rows(transposed(averaged_rows(matrix, partition)), partition);
+}
+
+// What the formulas predict, computed with N x N covariances, period by period until they stay.
+double dense(const Schedule& schedule, double beta, Momentum momentum) {
+  const int workers = schedule.members().size();
+  Matrix noise = Matrix::identity(workers);
+  for (int i = 0; i < workers; ++i)
+    for (int j = 0; j < workers; ++j) noise(i, j) -= 1.0 / workers;
+  Matrix xx(workers, workers), xv = xx, vv = xx;
+  double mean = 0, before = -1;
+  while (std::abs(mean - before) > 1e-13) {
+    before = std::exchange(mean, 0);
+    for (std::int64_t step = 0; step < schedule.period(); ++step) {
+      const Partition partition = schedule.partition(Step{step});
+      vv.scale(beta * beta);  // Of buffers with the new gradient.
+      vv.add(1, noise);
+      xx.add(-beta, xv);
+      xx.add(-beta, transposed(xv));
+      xx.add(1, vv);
+      xv.scale(beta);
+      xv.add(-1, vv);
+      xx = averaged_both(xx, partition);
+      xv = averaged_rows(xv, partition);
+      if (momentum == Momentum::averaged) {
+        xv = transposed(averaged_rows(transposed(xv), partition));
+        vv = averaged_both(vv, partition);
+      }
+      mean += trace(xx) / workers / static_cast<double>(schedule.period());
+    }
+  }
+  return mean;
 }
 
 DeviationVariance predicted(const Schedule& schedule, double beta) {
@@ -101,6 +150,39 @@ TEST(DeviationVariance, IsWhatNoiseShows) {
                 0.05 * variance.local_momentum);
     EXPECT_NEAR(measured(schedule, 0.7, Momentum::averaged), variance.averaged_momentum,
                 0.05 * variance.averaged_momentum);
+  }
+}
+
+TEST(DeviationVariance, IsThatOfDenseCovariances) {
+  std::vector<Schedule> all;
+  for (const int workers : {1, 3, 4, 5, 7, 8, 12, 13})
+    for (const int every : {0, 1, 2, 3, 5, 8}) {
+      all.push_back(make_schedule({.global_every = every}, workers));
+      all.push_back(make_schedule({.kind = Kind::exchange, .global_every = every}, workers));
+      if (every > 0)
+        all.push_back(make_schedule({.kind = Kind::fixed, .global_every = every}, workers));
+    }
+  for (const int per_rack : {2, 3, 4})
+    for (const int cross_every : {1, 2, 3})
+      for (const int every : {0, 2, 3, 4, 7, 10})
+        all.push_back(make_schedule({.kind = Kind::rotating,
+                                     .workers_per_rack = per_rack,
+                                     .cross_every = cross_every,
+                                     .global_every = every},
+                                    3 * per_rack));
+  all.emplace_back(rotating_pattern({.racks = 2, .workers_per_rack = 2}), Group::everyone(4),
+                   Schedule::Extras{.global_every = 5});
+  all.emplace_back(table_pattern({{{0, 1, 2}, {3, 4}, {5, 6}}, {{0, 3, 5}, {1, 4, 6}, {2}}}),
+                   Group::everyone(7), Schedule::Extras{.global_every = 4});
+  all.emplace_back(
+      table_pattern(
+          {{{0, 1, 2}, {3, 4}, {5, 6}}, {{0, 3, 5}, {1, 4, 6}, {2}}, {{0, 6}, {1, 3}, {2, 4, 5}}}),
+      Group::everyone(7), Schedule::Extras{.global_every = 3});
+  for (const Schedule& schedule : all) {
+    const DeviationVariance variance = predicted(schedule, 0.8);
+    EXPECT_NEAR(variance.plain, dense(schedule, 0, Momentum::local), 1e-9);
+    EXPECT_NEAR(variance.local_momentum, dense(schedule, 0.8, Momentum::local), 1e-9);
+    EXPECT_NEAR(variance.averaged_momentum, dense(schedule, 0.8, Momentum::averaged), 1e-9);
   }
 }
 

@@ -55,16 +55,29 @@ Tridiagonal tridiagonal_of(Matrix a) {
   return result;
 }
 
-// Sturm's count: whether some eigenvalue is larger than `bound`.
-bool has_eigenvalue_above(const Tridiagonal& matrix, double bound) {
+// Sturm's count: whether more than `rank` eigenvalues are larger than `bound`.
+bool has_more_above(const Tridiagonal& matrix, int rank, double bound) {
   double pivot = 1;
+  int above = 0;
   for (std::size_t i = 0; i < matrix.diagonal.size(); ++i) {
     const double coupling = i == 0 ? 0 : matrix.neighbour_squares[i - 1] / pivot;
     pivot = matrix.diagonal[i] - bound - coupling;
-    if (pivot > 0) return true;
+    if (pivot > 0 && ++above > rank) return true;
     if (pivot == 0) pivot = -1e-300;
   }
   return false;
+}
+
+// The eigenvalue that `rank` others are larger than; none is larger than `size` in size.
+double eigenvalue(const Tridiagonal& matrix, int rank, double size) {
+  constexpr double kRounding = 1e-19;
+  double upper = size;
+  double lower = -size;
+  while (true) {
+    const double middle = lower + (upper - lower) / 2;
+    if (middle <= lower || middle >= upper || upper - lower < kRounding * size) return upper;
+    (has_more_above(matrix, rank, middle) ? lower : upper) = middle;
+  }
 }
 
 }  // namespace
@@ -125,14 +138,18 @@ double frobenius_norm(const Matrix& matrix) {
 
 double largest_eigenvalue(Matrix symmetric) {
   check(symmetric.rows() == symmetric.columns() && symmetric.rows() > 0, "not a square matrix");
-  double upper = frobenius_norm(symmetric);
-  double lower = -upper;
+  const double size = frobenius_norm(symmetric);
+  return eigenvalue(tridiagonal_of(std::move(symmetric)), 0, size);
+}
+
+std::vector<double> eigenvalues(Matrix symmetric) {
+  check(symmetric.rows() == symmetric.columns() && symmetric.rows() > 0, "not a square matrix");
+  const double size = frobenius_norm(symmetric);
   const Tridiagonal tridiagonal = tridiagonal_of(std::move(symmetric));
-  while (true) {
-    const double middle = lower + (upper - lower) / 2;
-    if (middle <= lower || middle >= upper) return upper;
-    (has_eigenvalue_above(tridiagonal, middle) ? lower : upper) = middle;
-  }
+  std::vector<double> values;
+  for (std::size_t rank = 0; rank < tridiagonal.diagonal.size(); ++rank)
+    values.push_back(eigenvalue(tridiagonal, static_cast<int>(rank), size));
+  return values;
 }
 
 double spectral_norm(const Matrix& matrix) {

@@ -1,5 +1,5 @@
-// As much linear algebra as the analysis of schedules needs: small dense matrices and the largest
-// eigenvalue of a symmetric one.
+// As much linear algebra as the analysis of schedules needs: small dense matrices and the
+// eigenvalues of symmetric ones.
 
 #pragma once
 
@@ -47,6 +47,9 @@ double frobenius_norm(const Matrix& matrix);
 // Of a symmetric matrix, exact to rounding, in about 4/3 size^3 operations (Householder's reduction
 // to three diagonals, then bisection by Sturm counts). REQUIRES: symmetric, not empty.
 double largest_eigenvalue(Matrix symmetric);
+
+// All of them, largest first, to about 1e-16 of the largest in size. REQUIRES: as above.
+std::vector<double> eigenvalues(Matrix symmetric);
 
 // The largest singular value; 0 for an empty matrix.
 double spectral_norm(const Matrix& matrix);

@@ -47,6 +47,18 @@ TEST(LargestEigenvalue, AgreesWithPowerIteration) {
   EXPECT_NEAR(largest_eigenvalue(gram), value, 1e-9 * value);
 }
 
+TEST(Eigenvalues, AreThoseOfThePathGraphLargestFirst) {
+  for (const int size : {1, 2, 3, 10, 57}) {
+    Matrix path(size, size);
+    for (int i = 0; i + 1 < size; ++i) path(i, i + 1) = path(i + 1, i) = 1;
+    const std::vector<double> values = eigenvalues(path);
+    ASSERT_EQ(values.size(), static_cast<std::size_t>(size));
+    for (int i = 0; i < size; ++i)
+      EXPECT_NEAR(values[static_cast<std::size_t>(i)],
+                  2 * std::cos(std::numbers::pi * (i + 1) / (size + 1)), 1e-13);
+  }
+}
+
 TEST(SpectralNorm, IsTheSameForTheTranspose) {
   const Matrix wide = random_matrix(5, 23, 1);
   EXPECT_NEAR(spectral_norm(wide), spectral_norm(transposed(wide)), 1e-12);

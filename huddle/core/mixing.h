@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "huddle/core/deviation.h"
@@ -37,8 +38,8 @@ Mixing analyse_mixing(const Schedule& schedule, double beta);
 
 // Steps first, first+1, ... of a schedule.
 struct Window {
-  int first = 0;
-  int length = 1;
+  std::int64_t first = 0;
+  std::int64_t length = 1;
 };
 
 // The spectral norm of the product of a window's phases minus J. REQUIRES: not random.

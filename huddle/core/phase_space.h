@@ -64,7 +64,7 @@ class PhaseSpace {
 
   int workers() const { return phases_.front().workers(); }
   int cycle() const { return static_cast<int>(phases_.size()) - 1; }
-  int period() const { return period_; }
+  std::int64_t period() const { return period_; }
   int global_every() const { return global_every_; }
 
   // Phases 0..cycle()-1 are those of the cycle, phase cycle() is one group of all workers.
@@ -81,7 +81,7 @@ class PhaseSpace {
 
  private:
   std::vector<PhaseGroups> phases_;
-  int period_;
+  std::int64_t period_;
   int global_every_;
   bool commutes_;
   int components_;

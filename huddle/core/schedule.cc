@@ -163,12 +163,25 @@ int workers_of(const SchedulePattern& pattern) {
   return std::visit([](const auto& each) { return each.workers(); }, pattern);
 }
 
+std::int64_t period_of(std::int64_t cycle, int every) {
+  if (every == 1) return 1;
+  if (every == 0 || cycle == 0) return cycle;
+  std::int64_t period = 0;
+  if (__builtin_mul_overflow(cycle / std::gcd<std::int64_t, std::int64_t>(every - 1, cycle), every,
+                             &period))
+    throw UsageError(concat("global_every=", every, " and a cycle of ", cycle,
+                            " phases repeat only after more steps than can be counted; use for "
+                            "example global_every=100."));
+  return period;
+}
+
 }  // namespace
 
 Schedule::Schedule(SchedulePattern pattern, Group members, Extras extras)
     : pattern_(std::move(pattern)), members_(std::move(members)), extras_(std::move(extras)) {
   check(workers_of(pattern_) == members_.size(), "a schedule for another number of workers");
   check(extras_.global_every >= 0, "a negative interval of global averages");
+  period_ = period_of(cycle(), extras_.global_every);
 }
 
 Positions Schedule::positions_of(int position, std::int64_t cycle_step) const {
@@ -195,22 +208,20 @@ Partition Schedule::partition_at(std::int64_t cycle_step) const {
   return partition;
 }
 
-int Schedule::cycle() const {
+std::int64_t Schedule::cycle() const {
   return std::visit([](const auto& each) { return each.cycle(); }, pattern_);
 }
 
-Partition Schedule::cycle_phase(int phase) const { return partition_at(phase); }
+int Schedule::turn() const {
+  return std::visit([](const auto& each) { return each.turn(); }, pattern_);
+}
+
+Partition Schedule::cycle_phase(std::int64_t phase) const { return partition_at(phase); }
 
 std::int64_t Schedule::cycle_step(Step step) const {
   const int every = extras_.global_every;
   if (every == 0) return step.value;
   return (step.value + 1) % every == 0 ? -1 : step.value - step.value / every;
-}
-
-int Schedule::period() const {
-  const int every = extras_.global_every;
-  if (every == 1) return 1;
-  return every == 0 ? cycle() : every * (cycle() / std::gcd(every - 1, cycle()));
 }
 
 Group Schedule::group_of(WorkerId worker, Step step) const {

@@ -32,8 +32,8 @@ class Schedule {
     std::string note = "";  // See note().
   };
 
-  // The member at position i takes the pattern's place i. REQUIRES: as many members as the pattern
-  // has places.
+  // The member at position i takes the pattern's place i. Throws UsageError where the period is
+  // longer than can be counted. REQUIRES: as many members as the pattern has places.
   Schedule(SchedulePattern pattern, Group members, Extras extras);
   Schedule(SchedulePattern pattern, Group members)
       : Schedule(std::move(pattern), std::move(members), Extras()) {}
@@ -46,20 +46,25 @@ class Schedule {
   Partition partition(Step step) const;
 
   // Steps until everything repeats, or 0 for random groups, which never do. For a cycle of k phases
-  // and global_every = H it is H * k / gcd(H - 1, k): so many steps hold whole cycles.
-  int period() const;
+  // and global_every = H it is H * k / gcd(H - 1, k): so many steps hold whole cycles. It may be
+  // far longer than any run.
+  std::int64_t period() const { return period_; }
 
   // The groups of step `phase` and of each step that is a multiple of the period later.
-  Partition phase(int phase) const { return partition(Step{phase}); }
+  Partition phase(std::int64_t phase) const { return partition(Step{phase}); }
 
-  // The cycle without global averages: its length (0 for random groups), its phases, and which of
-  // them a step uses (-1 in a step that averages all).
-  int cycle() const;
-  Partition cycle_phase(int phase) const;
+  // The cycle without global averages: its length (0 for random groups), its phases, which of them
+  // a step uses (-1 in a step that averages all), and how many of them there are but for a change
+  // of names (schedule_kinds.h).
+  std::int64_t cycle() const;
+  Partition cycle_phase(std::int64_t phase) const;
   std::int64_t cycle_step(Step step) const;
+  int turn() const;
 
   const Group& members() const { return members_; }
   int global_every() const { return extras_.global_every; }
+
+  const SchedulePattern& pattern() const { return pattern_; }
 
   // The pattern if it is a random one, else null.
   const RandomPattern* random() const { return std::get_if<RandomPattern>(&pattern_); }
@@ -75,6 +80,7 @@ class Schedule {
   SchedulePattern pattern_;
   Group members_;
   Extras extras_;
+  std::int64_t period_ = 0;
 };
 
 // A schedule for workers 0..workers-1, or for any members. Every number of workers from 1 on has a

@@ -12,8 +12,6 @@
 namespace huddle {
 namespace {
 
-int remainder(std::int64_t step, int cycle) { return static_cast<int>(step % cycle); }
-
 // `first`, `first + stride`, ... .
 Positions progression(int first, int count, int stride) {
   Positions positions;
@@ -69,8 +67,7 @@ int GridPattern::workers() const {
 }
 
 Positions GridPattern::group_of(int position, std::int64_t step) const {
-  const auto digit =
-      static_cast<std::size_t>(digits[static_cast<std::size_t>(remainder(step, cycle()))]);
+  const auto digit = static_cast<std::size_t>(digits[static_cast<std::size_t>(step % cycle())]);
   int stride = 1;
   for (std::size_t below = 0; below < digit; ++below) stride *= radices[below];
   const int radix = radices[digit];
@@ -81,9 +78,9 @@ Positions RotatingPattern::group_of(int position, std::int64_t step) const {
   const int m = workers_per_rack;
   const int first = position / m * m;
   Positions rack = progression(first, m, 1);
-  const int phase = remainder(step, cycle());
+  const std::int64_t phase = step % cycle();
   if (phase % cross_every != 0) return rack;
-  const int representative = phase / cross_every;
+  const auto representative = static_cast<int>(phase / cross_every);
   if (position - first == representative) return progression(representative, racks, m);
   rack.erase(rack.begin() + representative);
   return rack;
@@ -105,7 +102,7 @@ Positions RandomPattern::group_of(int position, std::int64_t step) const {
 }
 
 Positions TablePattern::group_of(int position, std::int64_t step) const {
-  const auto phase = static_cast<std::size_t>(remainder(step, cycle()));
+  const auto phase = static_cast<std::size_t>(step % cycle());
   return phases[phase]
                [static_cast<std::size_t>(group_index[phase][static_cast<std::size_t>(position)])];
 }

@@ -2,7 +2,9 @@
 //
 // A pattern knows workers by *position*, 0..N-1, and steps by number; it holds no more than its
 // parameters, so that a thousand workers can each keep their own. `group_of` is what a worker asks
-// in every step and costs as much as the group is large (as all workers for `RandomPattern`).
+// in every step and costs as much as the group is large (as all workers for `RandomPattern`). After
+// `cycle` steps it repeats, after `turn` steps it repeats but for a change of names: so many phases
+// show all sizes and all overlaps of groups that there are.
 // The functions below accept exactly what a pattern is defined for; make_schedule (schedule.h)
 // finds one for any number of workers. Sources: divide-and-shuffle (arXiv 2007.03298) and
 // shuffle-exchange SGD (arXiv 2007.00433); racks, halves and ragged grids are reconstructions.
@@ -10,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <variant>
 #include <vector>
 
@@ -26,7 +29,8 @@ struct GridPattern {
   std::vector<int> digits;
 
   int workers() const;
-  int cycle() const { return static_cast<int>(digits.size()); }
+  std::int64_t cycle() const { return std::ssize(digits); }
+  int turn() const { return static_cast<int>(digits.size()); }
   Positions group_of(int position, std::int64_t step) const;
 };
 
@@ -39,7 +43,8 @@ struct RotatingPattern {
   int cross_every = 1;
 
   int workers() const { return racks * workers_per_rack; }
-  int cycle() const { return workers_per_rack * cross_every; }
+  std::int64_t cycle() const { return std::int64_t{workers_per_rack} * cross_every; }
+  int turn() const { return cross_every; }  // Every index is a representative like any other.
   Positions group_of(int position, std::int64_t step) const;
 };
 
@@ -50,7 +55,8 @@ struct RandomPattern {
   Random::Seed seed = 0;
 
   int workers() const { return members; }
-  int cycle() const { return 0; }  // Never repeats.
+  std::int64_t cycle() const { return 0; }  // Never repeats.
+  int turn() const { return 1; }            // Always the same sizes.
   Positions group_of(int position, std::int64_t step) const;
 };
 
@@ -60,7 +66,8 @@ struct TablePattern {
   std::vector<std::vector<int>> group_index;  // By phase and position.
 
   int workers() const { return static_cast<int>(group_index.front().size()); }
-  int cycle() const { return static_cast<int>(phases.size()); }
+  std::int64_t cycle() const { return std::ssize(phases); }
+  int turn() const { return static_cast<int>(phases.size()); }
   Positions group_of(int position, std::int64_t step) const;
 };
 

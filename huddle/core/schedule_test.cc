@@ -65,7 +65,8 @@ TEST(Schedule, DividesAllWorkersInEveryPhase) {
       }
     for (const ScheduleOptions& options : all) {
       const Schedule schedule = make_schedule(options, workers);
-      const int steps = std::min(schedule.period() == 0 ? 5 : schedule.period(), 40);
+      const std::int64_t period = schedule.period() == 0 ? 5 : schedule.period();
+      const std::int64_t steps = std::min<std::int64_t>(period, 40);
       for (int step = 0; step < steps; ++step) expect_partition(schedule, Step{step});
     }
   }
@@ -81,7 +82,7 @@ TEST(Schedule, RepeatsAfterItsPeriodAndNotBefore) {
            {.kind = Kind::rotating, .workers_per_rack = 4, .cross_every = 2},
            {.kind = Kind::rotating, .workers_per_rack = 4, .global_every = 3}}) {
     const Schedule schedule = make_schedule(options, 12);
-    const auto repeats_after = [&](int steps) {
+    const auto repeats_after = [&](std::int64_t steps) {
       for (int step = 0; step < 60; ++step)
         if (schedule.partition(Step{step}) != schedule.partition(Step{step + steps})) return false;
       return true;
@@ -197,6 +198,37 @@ TEST(Schedule, AveragesAllEverySoManyStepsWithoutLosingAPhase) {
   EXPECT_EQ(schedule.phase(1), (Partition{group({0, 1, 2, 3})}));
   EXPECT_EQ(schedule.phase(2), plain.phase(1));
   EXPECT_EQ(make_schedule({.global_every = 1}, 16).period(), 1);
+}
+
+TEST(Schedule, CountsPeriodsBeyondAnInt) {
+  const Schedule schedule = make_schedule(
+      {.kind = Kind::rotating, .workers_per_rack = 215, .cross_every = 1000, .global_every = 10000},
+      430);
+  EXPECT_EQ(schedule.period(), 10000LL * 215 * 1000);
+  EXPECT_EQ(schedule.phase(schedule.period() + 1000), schedule.phase(1000));
+  const std::string sentence = reason({.kind = Kind::rotating,
+                                       .workers_per_rack = 1000000,
+                                       .cross_every = 2000000011,
+                                       .global_every = 2000000000},
+                                      2000000);
+  EXPECT_NE(sentence.find("global_every=100"), std::string::npos) << sentence;
+}
+
+TEST(Schedule, TurnsAreAlikeButForNames) {
+  for (const ScheduleOptions& options : std::vector<ScheduleOptions>{
+           {},
+           {.radices = {2, 2, 3}},
+           {.kind = Kind::rotating, .workers_per_rack = 4, .cross_every = 3},
+           {.kind = Kind::random, .group = 5}}) {
+    const Schedule schedule = make_schedule(options, 12);
+    const auto sorted = [&](std::int64_t phase) {
+      std::vector<int> found = sizes(schedule.cycle_phase(phase));
+      std::sort(found.begin(), found.end());
+      return found;
+    };
+    for (int phase = 0; phase < 2 * schedule.turn(); ++phase)
+      EXPECT_EQ(sorted(phase), sorted(phase + schedule.turn()));
+  }
 }
 
 TEST(Schedule, NeverChangesFixedGroups) {

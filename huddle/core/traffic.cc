@@ -41,22 +41,11 @@ ScheduleTraffic schedule_traffic(const Schedule& schedule) {
   const int workers = schedule.members().size();
   const int every = schedule.global_every();
   const double global_share = every == 0 ? 0 : 1.0 / every;
-  const int cycle = std::max(1, schedule.cycle());  // Random groups are alike in every step.
   ScheduleTraffic total;
-  std::vector<int> sequential;
-  for (int index = 0; index < cycle; ++index) {
-    const ScheduleTraffic phase = phase_traffic(schedule.cycle_phase(index), workers);
-    add(total, (1 - global_share) / cycle, phase);
-    sequential.push_back(static_cast<int>(phase.sequential_messages));
-  }
-  const ScheduleTraffic global = phase_traffic({schedule.members()}, workers);
-  add(total, global_share, global);
-  const int steps = schedule.random() == nullptr ? schedule.period() : 1;
-  for (int step = 0; step < steps; ++step) {
-    const std::int64_t at = schedule.cycle_step(Step{step});
-    total.sequential_by_phase.push_back(at < 0 ? static_cast<int>(global.sequential_messages)
-                                               : sequential[static_cast<std::size_t>(at % cycle)]);
-  }
+  for (int phase = 0; phase < schedule.turn(); ++phase)
+    add(total, (1 - global_share) / schedule.turn(),
+        phase_traffic(schedule.cycle_phase(phase), workers));
+  add(total, global_share, phase_traffic({schedule.members()}, workers));
   return total;
 }
 

@@ -7,8 +7,6 @@
 
 #pragma once
 
-#include <vector>
-
 #include "huddle/core/schedule.h"
 
 namespace huddle {
@@ -30,9 +28,6 @@ struct ScheduleTraffic {
   double worst_bytes = 0;          // Of any worker in any step.
   double messages = 0;             // Mean over workers and steps.
   double sequential_messages = 0;  // Mean over steps.
-
-  // By step of one period; of random groups one step between global averages.
-  std::vector<int> sequential_by_phase = {};
 };
 
 ScheduleTraffic schedule_traffic(const Schedule& schedule);

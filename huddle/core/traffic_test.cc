@@ -23,7 +23,6 @@ TEST(Traffic, OfGridsIsTheMeanOverPhases) {
   EXPECT_DOUBLE_EQ(traffic.worst_bytes, 1.5);
   EXPECT_DOUBLE_EQ(traffic.messages, 3.5);
   EXPECT_DOUBLE_EQ(traffic.sequential_messages, 3.5);
-  EXPECT_EQ(traffic.sequential_by_phase, (std::vector{1, 6}));
 }
 
 TEST(Traffic, GivesIdleWorkersNothing) {
@@ -38,7 +37,6 @@ TEST(Traffic, CountsGlobalAverages) {
       schedule_traffic(make_schedule({.kind = Kind::exchange, .global_every = 4}, 8));
   EXPECT_DOUBLE_EQ(traffic.bytes, (3 * 1 + 1.75) / 4);
   EXPECT_DOUBLE_EQ(traffic.sequential_messages, (3 * 1 + 14) / 4.0);
-  EXPECT_EQ(traffic.sequential_by_phase, (std::vector{1, 1, 1, 14}));
 }
 
 TEST(Traffic, OfRandomGroupsIsThatOfTheirSizes) {

@@ -56,7 +56,7 @@ class ScheduledAveraging final : public Strategy {
 
   std::map<std::string, double> figures() const override {
     if (endpoint_.self() != WorkerId{0}) return {};
-    return {{"schedule.period", schedule_.period()},
+    return {{"schedule.period", static_cast<double>(schedule_.period())},
             {"schedule.mixing_factor", analyse_mixing(schedule_, 0).mixing_factor}};
   }
 
@@ -146,9 +146,15 @@ void check_groups(const Schedule& schedule, const Options& options,
   if (schedule.period() == 0 && (algorithm == Algorithm::sharded || algorithm == Algorithm::pair))
     throw UsageError(concat("algorithm=", options.text("algorithm"),
                             " does not fit every random group; use ring or direct."));
-  for (int phase = 0; phase < schedule.period(); ++phase)
-    for (const Group& group : schedule.phase(phase))
-      check_algorithm(algorithm, group, setting.cluster);
+  if (schedule.global_every() > 0) check_algorithm(algorithm, schedule.members(), setting.cluster);
+  if (schedule.random() != nullptr) return;  // Never twice the same.
+  Partition before;
+  for (int phase = 0; phase < schedule.turn(); ++phase) {
+    const Partition groups = schedule.cycle_phase(phase);
+    if (groups == before) continue;
+    for (const Group& group : groups) check_algorithm(algorithm, group, setting.cluster);
+    before = groups;
+  }
 }
 
 // Gradients are averaged between backward and the local step, and nothing else ever is.

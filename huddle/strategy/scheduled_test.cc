@@ -140,7 +140,7 @@ TEST(Scheduled, SendsExactlyWhatTheAnalysisSays) {
     const int periods = 2;
     const Result result = descend({.spec = spec,
                                    .workers = workers,
-                                   .steps = periods * schedule.period(),
+                                   .steps = static_cast<int>(periods * schedule.period()),
                                    .statistics = 0,
                                    .native = ThreadsOptions::Native::off});
     for (int worker = 0; worker < workers; ++worker) {
