@@ -22,7 +22,7 @@ SEAM = ["huddle/core", "huddle/transport"]
 HUB = SEAM + ["huddle/transport/hub"]
 SYSTEM = ["fcntl.h", "stdlib.h", "sys/", "unistd.h"]
 MAY_INCLUDE = {
-    "huddle/core": (["huddle/core"], ["fcntl.h", "unistd.h"]),  # For replace_file alone.
+    "huddle/core": (["huddle/core"], ["fcntl.h", "sys/stat.h", "unistd.h"]),  # For files alone.
     "huddle/transport": (SEAM, ["ATen/core/Tensor.h"]),
     "huddle/transport/hub": (HUB, ["ATen/", "c10/"]),
     "huddle/transport/threads": (HUB + ["huddle/transport/threads"], ["ATen/", "c10/", "pthread.h"]),

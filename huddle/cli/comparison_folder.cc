@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "huddle/core/error.h"
+#include "huddle/core/read_file.h"
 #include "huddle/core/replace_file.h"
 #include "huddle/core/text.h"
 #include "huddle/report/comparison_files.h"
@@ -21,8 +21,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json note_in(const std::filesystem::path& run) {
-  std::ifstream file(run / "run.json", std::ios::binary);
-  return file ? Json::parse(file, nullptr, false) : Json();
+  const std::filesystem::path file = run / "run.json";
+  return std::filesystem::is_regular_file(file)
+             ? Json::parse(read_file(file, kMostTextBytes), nullptr, false)
+             : Json();
 }
 
 int locked(const std::filesystem::path& folder) {

@@ -2,23 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <limits>
 
 #include "huddle/core/error.h"
+#include "huddle/core/read_file.h"
 #include "huddle/core/text.h"
 #include "huddle/core/units.h"
 
 namespace huddle {
 namespace {
-
-std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path))
-    throw UsageError(concat(path.string(), ": this file cannot be read; does it exist?"));
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 template <typename Kind>
 const Kind* as(const ConfigEntry* entry) {
@@ -258,7 +250,7 @@ void ConfigSection::report_unknown() {
 
 ConfigFile::ConfigFile(const std::filesystem::path& path)
     : name_(path.string()),
-      table_(parse_toml(contents(path), name_)),
+      table_(parse_toml(read_file(path, kMostTextBytes), name_)),
       top_(*this, "the top level", 0, &table_) {}
 
 ConfigFile::ConfigFile(ConfigTable table, const std::string& section)

@@ -1,7 +1,6 @@
 #include "huddle/cli/scenario_file.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <set>
 
@@ -10,6 +9,7 @@
 #include "huddle/cli/scenario_goals.h"
 #include "huddle/cli/sweep.h"
 #include "huddle/core/error.h"
+#include "huddle/core/read_file.h"
 #include "huddle/core/spec.h"
 #include "huddle/core/text.h"
 
@@ -28,8 +28,7 @@ class ScenarioReader {
 
   Scenario read() && {
     scenario_.name = path_.stem().string();
-    std::ifstream source(path_, std::ios::binary);
-    scenario_.source.assign(std::istreambuf_iterator<char>(source), {});
+    scenario_.source = huddle::read_file(path_, kMostTextBytes);
     read_words();
     read_goals();
     file_.one("workload", [this](ConfigSection& section) {
@@ -135,8 +134,7 @@ class ScenarioReader {
     if (!std::filesystem::exists(file)) file = name;
     try {
       read_cluster_file(file);
-      std::ifstream text(file, std::ios::binary);
-      return at_line(parse_toml({std::istreambuf_iterator<char>(text), {}}, name), line);
+      return at_line(parse_toml(huddle::read_file(file, kMostTextBytes), name), line);
     } catch (const UsageError& error) {
       file_.report(line, error.what());
       is_sound_ = false;

@@ -368,7 +368,7 @@ TEST_F(ScenarioFile, AWrongClusterFileIsToldWithItsOwnLines) {
       problems("[cluster]\nfile = \"lan.toml\"\n[[strategy]]\nrun = \"bsp\"\n");
   EXPECT_NE(told.find("lan.toml:2: unknown key 'netwrk'"), std::string::npos) << told;
   EXPECT_NE(problems("[cluster]\nfile = \"lam.toml\"\n[[strategy]]\nrun = \"bsp\"\n")
-                .find("test.toml:2: lam.toml: this file cannot be read"),
+                .find("test.toml:2: cannot read 'lam.toml': there is no such file"),
             std::string::npos);
 }
 

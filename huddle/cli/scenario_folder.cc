@@ -1,11 +1,10 @@
 #include "huddle/cli/scenario_folder.h"
 
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "huddle/cli/config_table.h"
 #include "huddle/core/error.h"
+#include "huddle/core/read_file.h"
 #include "huddle/core/text.h"
 
 namespace huddle {
@@ -21,8 +20,7 @@ std::vector<std::filesystem::path> folders() {
 // Nothing where the file has none, or is none.
 std::string title_of(const std::filesystem::path& file) {
   try {
-    std::ifstream text(file, std::ios::binary);
-    const ConfigTable table = parse_toml({std::istreambuf_iterator<char>(text), {}}, file.string());
+    const ConfigTable table = parse_toml(read_file(file, kMostTextBytes), file.string());
     const ConfigEntry* title = find_entry(table, "title");
     return title ? as_word(title->value).value_or("") : "";
   } catch (const UsageError&) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -236,14 +237,20 @@ void tell_of_checkpoints(const TrainConfig& config) {
              follows_time(config.strategy) ? "" : "; --save-every N would have kept one");
 }
 
+// Whatever is being read or made ready, there is nothing yet to be brought to an end.
+[[noreturn]] void leave_at_once() {
+  fmt::print(stderr, "huddle: interrupted before the run began.\n");
+  std::_Exit(130);
+}
+
 int train_command(const CLI::App& command, TrainConfig config) {
   std::mutex mutex;
   Launcher* launcher = nullptr;  // Guarded by mutex.
-  bool interrupted = false;      // Likewise.
+  bool is_preparing = true;      // Likewise.
   const InterruptWatcher watcher([&] {
     const std::lock_guard lock(mutex);
-    interrupted = true;
     if (launcher != nullptr) launcher->stop("interrupted");
+    if (is_preparing) leave_at_once();
   });
   PreparedRun run;
   prepare(command, config, run);
@@ -253,7 +260,7 @@ int train_command(const CLI::App& command, TrainConfig config) {
   {
     const std::lock_guard lock(mutex);
     launcher = run.launcher.get();
-    if (interrupted) launcher->stop("interrupted");
+    is_preparing = false;
   }
   std::optional<Progress> progress;
   progress.emplace(stderr, config.steps,

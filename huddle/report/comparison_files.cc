@@ -1,9 +1,9 @@
 #include "huddle/report/comparison_files.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "huddle/core/read_file.h"
 #include "huddle/report/format.h"
 #include "huddle/report/step_lines.h"
 
@@ -13,8 +13,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json object_in(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  Json json = file ? Json::parse(file, nullptr, false) : Json();
+  if (!std::filesystem::is_regular_file(path)) return {};
+  Json json = Json::parse(read_file(path, kMostResultBytes), nullptr, false);
   return json.is_object() ? json : Json();
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "huddle/core/error.h"
+#include "huddle/core/read_file.h"
 #include "huddle/core/text.h"
 #include "huddle/report/format.h"
 #include "huddle/report/html_report_series.h"
@@ -66,9 +66,7 @@ Json fitted(const Json& value, const Json& shape) {
 Json shaped(const Json& value, std::string_view shape) { return fitted(value, Json::parse(shape)); }
 
 Json read_json(const Path& file) {
-  std::ifstream text(file);
-  if (!text) throw UsageError(concat("cannot read '", file.string(), "'."));
-  Json value = Json::parse(text, nullptr, false);
+  Json value = Json::parse(read_file(file, kMostResultBytes), nullptr, false);
   if (!value.is_object())
     throw UsageError(
         concat("'", file.string(), "' is not a whole JSON object. Was it cut off or edited?"));

@@ -166,7 +166,8 @@ StepFiles::StepFiles(const std::vector<std::filesystem::path>& files, std::size_
                      ReadingProgress progress)
     : most_points_(most_points), progress_(std::move(progress)) {
   for (const std::filesystem::path& file : files)
-    if (std::filesystem::is_regular_file(file) && series_.try_emplace(file).second)
+    if (std::filesystem::exists(file) && series_.try_emplace(file).second &&
+        std::filesystem::is_regular_file(file))  // What is none is refused when it is read.
       bytes_all_ += static_cast<std::int64_t>(std::filesystem::file_size(file));
 }
 

@@ -1,11 +1,11 @@
 #include "huddle/report/step_lines.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "huddle/core/error.h"
+#include "huddle/core/read_file.h"
 #include "huddle/core/text.h"
 
 namespace huddle {
@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kLargestCount = 0x1p53;  // Up to here every whole number is a double.
 constexpr std::int64_t kBytesPerCall = 1'000'000;
+constexpr std::int64_t kMostLineBytes = 16 << 20;  // A group of a million workers has half of that.
 
 // Takes a line apart without building it as an object, which is several times as fast. Whatever it
 // does not know is passed over.
@@ -105,13 +106,11 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
 LastLine read_step_lines(const std::filesystem::path& file,
                          const std::function<void(const StepLine&)>& take,
                          const BytesRead& bytes_read) {
-  std::ifstream lines(file);
-  if (!lines) throw UsageError(concat("cannot read '", file.string(), "'."));
   StepLineReader reader;
   std::int64_t number = 0;
   std::int64_t unreported = 0;
   std::int64_t broken = 0;  // The number of a line that is not a step; only the last may be.
-  for (std::string text; std::getline(lines, text);) {
+  read_lines(file, kMostLineBytes, [&](const std::string& text) {
     ++number;
     if (broken > 0)
       throw UsageError(concat("'", file.string(), "', line ", broken,
@@ -120,7 +119,7 @@ LastLine read_step_lines(const std::filesystem::path& file,
     if (bytes_read && unreported >= kBytesPerCall) bytes_read(std::exchange(unreported, 0));
     const StepLine* line = reader.read(text);
     line != nullptr ? take(*line) : void(broken = number);
-  }
+  });
   if (bytes_read) bytes_read(unreported);
   return broken > 0 ? LastLine::cut_off : LastLine::whole;
 }

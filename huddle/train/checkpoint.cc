@@ -6,11 +6,10 @@
 #include <torch/csrc/jit/serialization/pickler.h>
 
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "huddle/core/error.h"
+#include "huddle/core/read_file.h"
 #include "huddle/core/replace_file.h"
 #include "huddle/core/text.h"
 
@@ -36,12 +35,12 @@ void remove_state(const fs::path& folder) {
   if (fs::is_empty(folder)) fs::remove(folder);
 }
 
+constexpr std::int64_t kMostBytes = std::int64_t{16} << 30;
+
 std::vector<char> read_whole(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw UsageError(
-        concat("cannot read ", path.string(), ": is --resume the folder that --save wrote?"));
-  return {std::istreambuf_iterator<char>(file), {}};
+  const std::string bytes =
+      read_file(path, kMostBytes, "--resume wants a folder that --save wrote");
+  return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace

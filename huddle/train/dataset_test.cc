@@ -137,7 +137,8 @@ TEST_F(LoadData, StandardisesBothPartsByTheTrainingPart) {
 
 TEST_F(LoadData, SaysHowToBringAMissingFile) {
   std::filesystem::remove(root_ / "mnist" / "t10k-labels-idx1-ubyte");
-  EXPECT_TRUE(contains(load_refusal(), "t10k-labels-idx1-ubyte: no such file")) << load_refusal();
+  EXPECT_TRUE(contains(load_refusal(), "t10k-labels-idx1-ubyte': there is no such file"))
+      << load_refusal();
   EXPECT_TRUE(contains(load_refusal(), "run: python3 tools/fetch_data.py mnist")) << load_refusal();
   EXPECT_TRUE(contains(refusal([&] { load_data("fashion_mnist", root_); }),
                        "run: python3 tools/fetch_data.py fashion_mnist"));

@@ -1,11 +1,11 @@
 #include "huddle/train/idx.h"
 
 #include <cstddef>
-#include <fstream>
-#include <iterator>
+#include <string>
 #include <utility>
 
 #include "huddle/core/error.h"
+#include "huddle/core/read_file.h"
 #include "huddle/core/text.h"
 
 namespace huddle {
@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint32_t kUnsignedBytes = 0x0800;  // The magic number less the number of dimensions.
 constexpr std::size_t kWordBytes = 4;
+constexpr std::int64_t kMostBytes = std::int64_t{4} << 30;
 
 UsageError bad(const IdxOrigin& origin, const std::string& reason) {
   return UsageError(
@@ -70,12 +71,9 @@ IdxArray parse_idx(IdxOrigin origin, std::span<const std::uint8_t> bytes) {
 
 IdxArray read_idx(const std::filesystem::path& path, std::string way_out) {
   IdxOrigin origin{.name = path.string(), .way_out = std::move(way_out)};
-  if (!std::filesystem::exists(path)) throw bad(origin, "no such file");
-  std::ifstream file(path, std::ios::binary);
-  const std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file),
-                                        std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad()) throw bad(origin, "cannot be read");
-  return parse_idx(std::move(origin), bytes);
+  const std::string text = read_file(path, kMostBytes, origin.way_out);
+  return parse_idx(std::move(origin),
+                   {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
 LabelledImages pair_up(IdxArray images, IdxArray labels) {
