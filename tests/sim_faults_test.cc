@@ -326,7 +326,8 @@ TEST(Sim, WhoeverWaitsForAnExclusiveBodyWithoutEndGivesUp) {
       expect_mentions(late.what(), {"worker 0", "step 4", "exclusive body"});
       EXPECT_NEAR(lane.now(), 1 + patience, 1e-9);
     });
-    endpoint.exclusive([&] { program.wait({2 * patience}); });
+    endpoint.exclusive([&] { endpoint.compute(Step{4}, 2 * patience); });
+    program.wait();
   });
 }
 

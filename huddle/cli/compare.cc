@@ -226,19 +226,19 @@ void judge_targets(Comparison& all, const Scenario& scenario, const ComparisonPl
                    const Work& work, const ComparisonFolder& folder) {
   if (!all.target) return;
   const std::vector<ComparedStrategy> strategies = strategies_of(scenario);
-  for (std::size_t i = 0; i < all.cases.size(); ++i) {
+  for (std::size_t i = 0; i < all.cases.size(); ++i)
     all.cases[i].consensus = cost_of(outcome_of(plan.averages[i], work, folder));
-    all.cases[i].target = target_in_case(*all.target, all.cases[i].name, all.runs, strategies);
-  }
   for (std::size_t i = 0; i < all.runs.size(); ++i) {
-    const Comparison::Case& one = all.cases[plan.runs[i].case_index];
+    Comparison::Case& one = all.cases[plan.runs[i].case_index];
     ComparedRun& run = all.runs[i];
-    if (!one.target || !run.outcome.is_complete()) continue;
-    run.reached = reach(*one.target, run.outcome.curve, one.consensus);
+    run.target = target_for(*all.target, one.name, run.seed, all.runs, strategies);
+    if (!run.target || !run.outcome.is_complete()) continue;
+    run.reached = reach(*run.target, run.outcome.curve, one.consensus);
     if (run.reached)
       run.reached->bytes_per_worker +=
           read_bytes_sent(folder.run(plan.timed(plan.runs[i])), run.reached->trained_until);
   }
+  for (Comparison::Case& one : all.cases) one.target = mean_target(one.name, all.runs);
 }
 
 Comparison gather(const Scenario& scenario, const ComparisonPlan& plan, const Work& work,

@@ -139,11 +139,11 @@ Contestant contestant_of(const Runs& all) {
   return contestant;
 }
 
-const ComparedStrategy& strategy_of(const ComparedRow& row,
+const ComparedStrategy& strategy_of(const std::string& label,
                                     std::span<const ComparedStrategy> strategies) {
   const auto found =
       std::find_if(strategies.begin(), strategies.end(),
-                   [&](const ComparedStrategy& strategy) { return strategy.label == row.label; });
+                   [&](const ComparedStrategy& strategy) { return strategy.label == label; });
   check(found != strategies.end(), "a run of a strategy that nobody named");
   return *found;
 }
@@ -162,7 +162,7 @@ const Contestant* fastest(const std::vector<Contestant>& all,
                           const std::string& case_name, std::optional<Spread> ComparedRow::*time) {
   const Contestant* best = nullptr;
   for (const Contestant& one : all) {
-    const std::vector<std::string>& names = strategy_of(one.row, strategies).baselines;
+    const std::vector<std::string>& names = strategy_of(one.row.label, strategies).baselines;
     if (one.row.case_name == case_name && one.row.*time &&
         std::find(names.begin(), names.end(), name) != names.end() &&
         (!best || (one.row.*time)->mean < (best->row.*time)->mean))
@@ -214,26 +214,31 @@ Speedup speedup_over(const std::string& name, const Contestant& one, const Conte
 
 }  // namespace
 
-std::optional<Target> target_in_case(const Target& target, const std::string& case_name,
-                                     std::span<const ComparedRun> runs,
-                                     std::span<const ComparedStrategy> strategies) {
+std::optional<Target> target_for(const Target& target, const std::string& case_name, int seed,
+                                 std::span<const ComparedRun> runs,
+                                 std::span<const ComparedStrategy> strategies) {
   if (target.baseline.empty()) return target;
-  std::map<std::string, Runs> by_label;
-  for (const ComparedRun& run : runs) {
-    const auto strategy =
-        std::find_if(strategies.begin(), strategies.end(),
-                     [&](const ComparedStrategy& one) { return one.label == run.label; });
-    check(strategy != strategies.end(), "a run of a strategy that nobody named");
-    const std::vector<std::string>& names = strategy->baselines;
-    if (run.case_name == case_name && run.outcome.is_complete() &&
-        std::find(names.begin(), names.end(), target.baseline) != names.end())
-      by_label[run.label].push_back(&run);
-  }
   std::optional<double> best;
-  for (const auto& [label, group] : by_label)
-    best = std::max(best, mean_of(group, named(&RunOutcome::accuracy, "consensus")));
+  for (const ComparedRun& run : runs) {
+    const std::vector<std::string>& names = strategy_of(run.label, strategies).baselines;
+    if (run.case_name == case_name && run.seed == seed && run.outcome.is_complete() &&
+        std::find(names.begin(), names.end(), target.baseline) != names.end())
+      best = std::max(best, named(&RunOutcome::accuracy, "consensus")(run.outcome));
+  }
   if (!best) return {};
   return Target{.of = target.of, .value = *best - target.below};
+}
+
+std::optional<Target> mean_target(const std::string& case_name, std::span<const ComparedRun> runs) {
+  std::map<int, Target> by_seed;
+  for (const ComparedRun& run : runs)
+    if (run.case_name == case_name && run.target) by_seed[run.seed] = *run.target;
+  if (by_seed.empty()) return {};
+  Target mean = by_seed.begin()->second;
+  mean.value = 0;
+  for (const auto& [seed, target] : by_seed)
+    mean.value += target.value / static_cast<double>(by_seed.size());
+  return mean;
 }
 
 std::vector<CurvePoint> retimed(std::span<const CurvePoint> curve, std::span<const Time> ends) {
@@ -286,13 +291,13 @@ std::vector<ComparedRow> compare_runs(std::span<const ComparedRun> runs,
   std::vector<ComparedRow> rows;
   for (const Contestant& one : all) {
     ComparedRow row = one.row;
-    row.workload = strategy_of(row, strategies).workload;
-    const std::map<std::string, std::string>& tuned = strategy_of(row, strategies).tuned;
+    row.workload = strategy_of(row.label, strategies).workload;
+    const std::map<std::string, std::string>& tuned = strategy_of(row.label, strategies).tuned;
     if (const auto rate = tuned.find(row.case_name); rate != tuned.end()) {
       row.tuned = true;
       row.workload["lr"] = rate->second;
     }
-    row.carries = strategy_of(row, strategies).baselines;
+    row.carries = strategy_of(row.label, strategies).baselines;
     for (const std::string& name : yardsticks(strategies))
       row.speedups.push_back(speedup_over(
           name, one, fastest(all, strategies, name, row.case_name, &ComparedRow::step_seconds),

@@ -53,7 +53,8 @@ struct ComparedRun {
   std::string timed_in;    // The run that the times are from; likewise.
   std::string command;
   RunOutcome outcome;
-  std::optional<Reached> reached;  // The target of its case, if it has one.
+  std::optional<Target> target;    // With its value worked out.
+  std::optional<Reached> reached;  // When, if it was.
 };
 
 // A strategy as the rows name it.
@@ -124,11 +125,15 @@ RunOutcome joined_outcome(const RunOutcome& trained, const RunOutcome& timed,
 
 std::optional<Bottleneck> bottleneck_of(const RunOutcome& outcome);
 
-// The target of one case, its value worked out where it is over a baseline: that of the most
-// accurate strategy of this name, on the mean of the seeds. Nothing where none has an accuracy.
-std::optional<Target> target_in_case(const Target& target, const std::string& case_name,
-                                     std::span<const ComparedRun> runs,
-                                     std::span<const ComparedStrategy> strategies);
+// The target of runs with this seed in one case, its value worked out where it is over a baseline:
+// with the same seed, so that one seed's luck is the same for all. Of several strategies of this
+// name the most accurate counts. Nothing where none has an accuracy.
+std::optional<Target> target_for(const Target& target, const std::string& case_name, int seed,
+                                 std::span<const ComparedRun> runs,
+                                 std::span<const ComparedStrategy> strategies);
+
+// What the runs of a case had to reach, on the mean of the seeds. Nothing where they had no target.
+std::optional<Target> mean_target(const std::string& case_name, std::span<const ComparedRun> runs);
 
 // A row for each case and strategy that has runs, in the order of the runs.
 std::vector<ComparedRow> compare_runs(std::span<const ComparedRun> runs,

@@ -160,6 +160,7 @@ Json run_json(const ComparedRun& run) {
                {"command", run.command},
                {"seconds", or_null(outcome.seconds)},
                {"step_seconds", or_null(outcome.step_seconds)},
+               {"target", target_json(run.target)},
                {"time_to_target", reached ? Json(reached->time) : Json(nullptr)},
                {"steps_to_target", reached ? Json(reached->progress) : Json(nullptr)},
                {"bytes_to_target", reached ? Json(reached->bytes_per_worker) : Json(nullptr)},

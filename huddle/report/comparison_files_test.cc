@@ -133,8 +133,8 @@ TEST(ComparisonTable, SaysWhatToTargetIncludesAndWhoseRateWasChosen) {
       comparison.runs, std::vector<ComparedStrategy>{
                            {.label = "a", .baselines = {"bsp"}, .tuned = {{"lan", "0.05"}}}});
   const std::string text = comparison_text(comparison);
-  EXPECT_NE(text.find("of bsp at its end, less 0.3 points."), std::string::npos) << text;
-  EXPECT_NE(text.find("Target here: 87.12 %."), std::string::npos) << text;
+  EXPECT_NE(text.find("of bsp with the same seed at its end, less 0.3"), std::string::npos) << text;
+  EXPECT_NE(text.find("Target here: 87.12 % on the mean of the seeds."), std::string::npos) << text;
   EXPECT_NE(text.find("includes one average of everybody, 250 ms, for a"), std::string::npos)
       << text;
   EXPECT_NE(text.find("0.05"), std::string::npos) << text;

@@ -151,8 +151,10 @@ void add_notes(std::string& text, const Rows& rows) {
 
 std::string target_text(const Target& target) {
   if (!target.baseline.empty())
-    return fmt::format("Target: consensus accuracy of {} at its end, less {:.2g} points.\n",
-                       target.baseline, 100 * target.below);
+    return fmt::format(
+        "Target: consensus accuracy of {} with the same seed at its end, less {:.2g} "
+        "points.\n",
+        target.baseline, 100 * target.below);
   return target.of == Target::Of::loss
              ? "Target: consensus test loss of " + format_figure(target.value) + ".\n"
              : "Target: consensus accuracy of " + format_percent(target.value) + ".\n";
@@ -162,7 +164,8 @@ std::string target_text(const Target& target) {
 void add_target_notes(std::string& text, const Comparison& comparison, const Comparison::Case& one,
                       const Rows& rows) {
   if (comparison.target && !comparison.target->baseline.empty() && one.target)
-    add_wrapped(text, fmt::format("Target here: {}.", format_percent(one.target->value, 2)));
+    add_wrapped(text, fmt::format("Target here: {} on the mean of the seeds.",
+                                  format_percent(one.target->value, 2)));
   std::vector<std::string> forming;
   for (const ComparedRow* row : rows)
     if (row->time_to_target && row->forms_at_target) forming.push_back(row->label);

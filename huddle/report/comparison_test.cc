@@ -116,7 +116,7 @@ TEST(Comparison, ComparesEachSeedWithTheSameSeed) {
   EXPECT_FALSE(compare_runs(runs, strategies)[0].speedups[0].of_step_estimate) << "one pair alone";
 }
 
-TEST(Comparison, ATargetOverABaselineIsWorkedOutInEachCase) {
+TEST(Comparison, ATargetOverABaselineIsWorkedOutForEachCaseAndSeed) {
   std::vector runs{run_of("ring", 1, 1), run_of("ring", 2, 1), run_of("tree", 1, 1),
                    run_of("pairs", 1, 1), run_of("ring", 1, 1, "wan")};
   for (std::size_t i = 0; i < runs.size(); ++i)
@@ -125,10 +125,15 @@ TEST(Comparison, ATargetOverABaselineIsWorkedOutInEachCase) {
                                                  {.label = "tree", .baselines = {"bsp"}},
                                                  {.label = "pairs", .baselines = {}}};
   const Target target{.baseline = "bsp", .below = 0.01};
-  EXPECT_NEAR(target_in_case(target, "lan", runs, strategies)->value, 0.84, 1e-12);
-  EXPECT_NEAR(target_in_case(target, "wan", runs, strategies)->value, 0.49, 1e-12);
-  EXPECT_FALSE(target_in_case(target, "moon", runs, strategies));
-  EXPECT_EQ(target_in_case({.value = 0.7}, "moon", runs, strategies)->value, 0.7);
+  EXPECT_NEAR(target_for(target, "lan", 1, runs, strategies)->value, 0.81, 1e-12);
+  EXPECT_NEAR(target_for(target, "lan", 2, runs, strategies)->value, 0.89, 1e-12);
+  EXPECT_NEAR(target_for(target, "wan", 1, runs, strategies)->value, 0.49, 1e-12);
+  EXPECT_FALSE(target_for(target, "moon", 1, runs, strategies));
+  EXPECT_EQ(target_for({.value = 0.7}, "moon", 1, runs, strategies)->value, 0.7);
+  for (ComparedRun& run : runs)
+    run.target = target_for(target, run.case_name, run.seed, runs, strategies);
+  EXPECT_NEAR(mean_target("lan", runs)->value, 0.85, 1e-12);
+  EXPECT_FALSE(mean_target("moon", runs));
 }
 
 TEST(Comparison, ValuesOfOneRunMeetTheTimesOfAnother) {

@@ -16,9 +16,9 @@ constexpr int kRuns = 20;
 Setting run_that_saves_at_each_step() {
   Setting run = small_run(4);
   run.problem.data = "quadratic:dimension=20";
-  run.options.strategy = "local_sgd:tau=50";
+  run.options.strategy = "local_sgd:tau=3";
   run.options.update.learning_rate = 0.01;
-  run.options.steps = 2;
+  run.options.steps = 3;
   run.options.save_every = 1;
   return run;
 }
@@ -32,11 +32,11 @@ TEST(Saving, LosesNoCheckpointThatOthersFollowAtOnce) {
     folder.prepare();
     const TrainResult saved = train(run);
     if (saved.error) std::rethrow_exception(saved.error);
-    ASSERT_EQ(folder.load_info().step, 2);
+    ASSERT_EQ(folder.load_info().step, 3);
     run.options.save.reset();
-    run.options.steps = 3;
+    run.options.steps = 4;
     for (int worker = 0; worker < 4; ++worker)
-      run.options.resume.push_back(folder.load_worker(2, WorkerId{worker}));
+      run.options.resume.push_back(folder.load_worker(3, WorkerId{worker}));
     const TrainResult resumed = train(run);
     if (resumed.error) std::rethrow_exception(resumed.error);
     ASSERT_EQ(resumed.summary.steps_taken, 4);
