@@ -5,6 +5,7 @@ Run: python3 tests/program_test.py build/huddle
 Needs a Python with torch, because PyTorch users must be able to read the weights.
 """
 
+import hashlib
 import json
 import os
 import pathlib
@@ -147,10 +148,11 @@ class Resuming(TemporaryFolder):
         for key, tensor in self.weights("whole").items():
             self.assertTrue(tensor.equal(self.weights("resumed")[key]), key)
 
-    def refuse(self, *arguments, word):
+    def refuse(self, *arguments, word, more=()):
         answer = huddle("train", *arguments)
         self.assertEqual(answer.returncode, 2, answer.stderr)
-        self.assertIn(word, answer.stderr)
+        for each in (word, *more):
+            self.assertIn(each, answer.stderr)
 
     def test_disagreeing_and_damaged_checkpoints_are_refused(self):
         saved = self.folder / "saved"
@@ -159,12 +161,44 @@ class Resuming(TemporaryFolder):
         self.refuse("--resume", saved, "--steps", 9, "--model", "cnn", word="--model cnn disagrees")
         self.refuse("--resume", saved, word="5 steps already")
         self.refuse("--save", saved, word="holds a checkpoint already")
+        go_on = ("--resume", saved, "--steps", 9)
         state = saved / "step-000005" / "worker-1.pt"
         content = state.read_bytes()
-        state.write_bytes(content[:len(content) // 2])
-        self.refuse("--resume", saved, "--steps", 9, word="worker-1.pt is truncated")
+        for damaged in (content[:len(content) // 2], (saved / "step-000005" / "worker-0.pt").read_bytes(),
+                        content[:1000] + bytes([content[1000] ^ 1]) + content[1001:]):
+            state.write_bytes(damaged)
+            self.refuse(*go_on, word="worker-1.pt is damaged")
         state.unlink()
-        self.refuse("--resume", saved, "--steps", 9, word="worker-1.pt")
+        self.refuse(*go_on, word="worker-1.pt")
+        state.write_bytes(content)
+        self.assertEqual(huddle("train", *go_on, "--quiet").returncode, 0)
+
+    def test_every_file_of_a_checkpoint_has_its_hash(self):
+        saved = self.folder / "saved"
+        self.assertEqual(huddle("train", "--workers", 2, "--steps", 5, "--save", saved, "--quiet").returncode, 0)
+        files = json.loads((saved / "checkpoint.json").read_text())["files"]
+        self.assertEqual([(each["file"], each["worker"], each["step"], each["format"]) for each in files],
+                         [("step-000005/worker-0.pt", 0, 5, 1), ("step-000005/worker-1.pt", 1, 5, 1),
+                          ("consensus.pt", None, 5, 1)])
+        for each in files:
+            self.assertEqual(each["sha256"], hashlib.sha256((saved / each["file"]).read_bytes()).hexdigest())
+
+    def test_a_bad_setting_of_a_checkpoint_is_named(self):
+        saved = self.folder / "saved"
+        self.assertEqual(huddle("train", "--workers", 2, "--steps", 5, "--save", saved, "--quiet").returncode, 0)
+        index = saved / "checkpoint.json"
+        good = json.loads(index.read_text())
+        for option, value, words in (("--batch", "3x", ("--batch = '3x'", "a whole number up to")),
+                                     ("--batch", "99999999999999999999", ("--batch = '99999999999999999999'",)),
+                                     ("--lr", "", ("--lr = ''", "a number, as 0.1")),
+                                     ("--nesterov", "maybe", ("--nesterov = 'maybe'", "true or false")),
+                                     ("--batch", 32, ("settings.--batch = 32", "a text")),
+                                     ("--batch", "0", ("--batch is 0",)),
+                                     ("--strategy", "bps", ("'bps'", "bsp")),
+                                     ("--workers", "3", ("--workers 3 and the files of 2",))):
+            with self.subTest(option=option, value=value):
+                index.write_text(json.dumps({**good, "settings": {**good["settings"], option: value}}))
+                self.refuse("--resume", saved, "--steps", 9, word=str(index), more=words)
 
 
 class BadInput(TemporaryFolder):

@@ -68,13 +68,6 @@ std::unique_ptr<Launcher> make_engine_of(const TrainConfig& config, PreparedRun&
   return make_engine(config.engine, run.cluster, payload_scale, link_loads);
 }
 
-std::vector<NamedTensors> load_states(const TrainConfig& config, std::int64_t step) {
-  std::vector<NamedTensors> states;
-  for (int worker = 0; worker < config.workers; ++worker)
-    states.push_back(CheckpointFolder(config.resume).load_worker(step, WorkerId{worker}));
-  return states;
-}
-
 TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
                         const UpdateOptions& update, double payload_scale) {
   return {.strategy = config.strategy,
@@ -143,10 +136,9 @@ void adopt_cluster(const CLI::App& command, TrainConfig& config, const Cluster& 
                    "."));
 }
 
-// Throws UsageError for whatever cannot work; nothing has been trained by then.
-void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
-  std::int64_t resumed_step = 0;
-  if (!config.resume.empty()) resumed_step = adopt_checkpoint(command, config);
+// `resumed`: the checkpoint that the run goes on from, if it does.
+void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
+             const std::optional<CheckpointInfo>& resumed) {
   check_counts(command, config);
   run.cluster = cluster_of(config);
   adopt_cluster(command, config, run.cluster);
@@ -183,16 +175,31 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
                                      config.accumulate));
   check_with_steps(config.steps);
   check_length(config);
-  require(config.resume.empty() || resumed_step < config.steps,
-          concat("the checkpoint in ", config.resume, " has done ", resumed_step,
+  require(!resumed || resumed->step < config.steps,
+          concat("the checkpoint in ", config.resume, " has done ", resumed ? resumed->step : 0,
                  " steps already; give --steps more than that."));
   run.options = options_of(config, run, update, payload_scale);
-  if (!config.resume.empty()) run.options.resume = load_states(config, resumed_step);
+  if (resumed)
+    run.options.resume = [folder = CheckpointFolder(config.resume), info = *resumed](
+                             WorkerId worker) { return folder.load_worker(info, worker); };
   if (!config.save.empty()) run.options.save = CheckpointFolder(config.save);
   if (run.options.save)
     run.options.save->prepare(config.save == config.resume ? CheckpointFolder::Older::replace
                                                            : CheckpointFolder::Older::refuse);
   make_files(config, run);
+}
+
+// Throws UsageError for whatever cannot work; nothing has been trained by then.
+void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
+  if (config.resume.empty()) return prepare(command, config, run, std::nullopt);
+  const CheckpointInfo resumed = adopt_checkpoint(command, config);
+  CheckpointFolder(config.resume).verify(resumed);
+  try {
+    prepare(command, config, run, resumed);
+  } catch (const UsageError& error) {
+    throw UsageError(concat(error.what(), " Options that were not typed are those of ",
+                            config.resume, "/", kCheckpointIndex, "."));
+  }
 }
 
 // The fields that the trainer does not know.

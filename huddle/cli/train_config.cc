@@ -6,9 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 #include <limits>
-#include <sstream>
 
 #include "huddle/cli/cluster_file.h"
 #include "huddle/cli/engines.h"
@@ -16,53 +14,9 @@
 #include "huddle/core/schedule_options.h"
 #include "huddle/core/text.h"
 #include "huddle/core/units.h"
-#include "huddle/train/checkpoint.h"
 
 namespace huddle {
 namespace {
-
-// One option that a checkpoint keeps: how to write it down and how to read it back.
-struct Setting {
-  std::string option;
-  std::function<std::string(const TrainConfig&)> get;
-  std::function<void(TrainConfig&, const std::string&)> set;
-};
-
-template <typename Field>
-Setting setting(const char* option, Field TrainConfig::*field) {
-  return {option, [field](const TrainConfig& config) { return fmt::format("{}", config.*field); },
-          [field](TrainConfig& config, const std::string& text) {
-            if constexpr (std::is_same_v<Field, std::string>) {
-              config.*field = text;
-            } else {
-              if (!(std::istringstream(text) >> std::boolalpha >> config.*field))
-                throw UsageError(concat("the checkpoint's setting '", text, "' cannot be read."));
-            }
-          }};
-}
-
-std::vector<Setting> settings() {
-  return {setting("--strategy", &TrainConfig::strategy),
-          setting("--workers", &TrainConfig::workers),
-          setting("--model", &TrainConfig::model),
-          setting("--data", &TrainConfig::data),
-          setting("--split", &TrainConfig::split),
-          setting("--holdout", &TrainConfig::holdout),
-          setting("--batch", &TrainConfig::batch),
-          setting("--accumulate", &TrainConfig::accumulate),
-          setting("--optimizer", &TrainConfig::optimizer),
-          setting("--lr", &TrainConfig::learning_rate),
-          setting("--momentum", &TrainConfig::momentum),
-          setting("--nesterov", &TrainConfig::nesterov),
-          setting("--weight-decay", &TrainConfig::weight_decay),
-          setting("--clip", &TrainConfig::clip_norm),
-          setting("--schedule", &TrainConfig::schedule),
-          setting("--swa-start", &TrainConfig::swa_start),
-          setting("--swa-every", &TrainConfig::swa_every),
-          setting("--seed", &TrainConfig::seed),
-          setting("--racks", &TrainConfig::racks),
-          setting("--steps", &TrainConfig::steps)};
-}
 
 // The numbers in a text such as "3:2.5" or "2@50+4", which must have the form of `pattern` ("#"
 // stands for a number); the last `optional` of them may be missing together with what stands before
@@ -281,31 +235,6 @@ void declare_options(CLI::App& command, TrainConfig& config) {
   declare_optimizer(command, config);
   declare_files(command, config);
   declare_injection(command, config);
-}
-
-std::map<std::string, std::string> settings_of(const TrainConfig& config) {
-  std::map<std::string, std::string> values;
-  for (const Setting& each : settings()) values[each.option] = each.get(config);
-  return values;
-}
-
-std::int64_t adopt_checkpoint(const CLI::App& command, TrainConfig& config) {
-  const CheckpointInfo info = CheckpointFolder(config.resume).load_info();
-  for (const Setting& each : settings()) {
-    const auto saved = info.settings.find(each.option);
-    if (saved == info.settings.end())
-      throw UsageError(concat(config.resume, "/checkpoint.json does not say ", each.option, "."));
-    const bool typed = command.count(each.option) > 0;
-    if (each.option == "--steps" && (typed || command.count("--epochs") > 0))
-      continue;  // A run may be extended.
-    const std::string own = each.get(config);
-    if (typed && own != saved->second)
-      throw UsageError(concat(each.option, " ", own, " disagrees with the checkpoint in ",
-                              config.resume, ", which was made with ", saved->second,
-                              "; leave the option out, or start a new run without --resume."));
-    each.set(config, saved->second);
-  }
-  return info.step;
 }
 
 namespace {

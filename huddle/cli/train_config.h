@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "huddle/core/cluster.h"
+#include "huddle/train/checkpoint_index.h"
 #include "huddle/train/problem.h"
 #include "huddle/train/trainer.h"
 
@@ -65,9 +66,9 @@ struct TrainConfig {
 // command.
 void declare_options(CLI::App& command, TrainConfig& config);
 
-// Takes from the checkpoint in config.resume what the command line left open, and returns how many
-// steps it has done. Throws UsageError where the two disagree.
-std::int64_t adopt_checkpoint(const CLI::App& command, TrainConfig& config);
+// Takes from the checkpoint in config.resume what the command line left open, and returns what it
+// says. Throws UsageError where the two disagree.
+CheckpointInfo adopt_checkpoint(const CLI::App& command, TrainConfig& config);
 
 // The options that shape a run's bits, by name, as a checkpoint keeps them.
 std::map<std::string, std::string> settings_of(const TrainConfig& config);

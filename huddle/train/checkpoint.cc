@@ -1,12 +1,12 @@
 #include "huddle/train/checkpoint.h"
 
+#include <ATen/ops/scalar_tensor.h>
 #include <caffe2/serialize/inline_container.h>
 #include <fmt/format.h>
 #include <torch/csrc/jit/serialization/pickle.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "huddle/core/error.h"
 #include "huddle/core/read_file.h"
@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kStepFolder = "step-";
+constexpr const char* kWayOut =
+    "Resume from a copy of the checkpoint, or begin anew without --resume.";
 
 void write_whole(const fs::path& path, std::string_view bytes) {
   if (const std::error_code error = replace_file(path, {bytes}))
@@ -29,7 +30,8 @@ void write_whole(const fs::path& path, std::string_view bytes) {
 void remove_state(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("worker-") && name.find(".pt") != std::string::npos)
+    if ((name.starts_with("worker-") && name.find(".pt") != std::string::npos) ||
+        name.starts_with(kConsensusFile))
       fs::remove(entry.path());
   }
   if (fs::is_empty(folder)) fs::remove(folder);
@@ -37,15 +39,28 @@ void remove_state(const fs::path& folder) {
 
 constexpr std::int64_t kMostBytes = std::int64_t{16} << 30;
 
-std::vector<char> read_whole(const fs::path& path) {
-  const std::string bytes =
-      read_file(path, kMostBytes, "--resume wants a folder that --save wrote");
-  return {bytes.begin(), bytes.end()};
+std::string read_whole(const fs::path& path) {
+  return read_file(path, kMostBytes, "--resume wants a folder that --save wrote");
+}
+
+Digest sha256_of(const fs::path& path) {
+  Sha256 hash;
+  hash.add(read_whole(path));
+  return hash.finish();
+}
+
+// Refuses a file that is not the one whose hash checkpoint.json has.
+void require_hash(const fs::path& path, const Digest& digest, const std::string& wanted,
+                  const char* way_out) {
+  if (hex_of(digest) != wanted)
+    throw UsageError(concat(path.string(),
+                            " is damaged, or not the file that was saved there: its SHA-256 is ",
+                            hex_of(digest), ", checkpoint.json says ", wanted, ". ", way_out));
 }
 
 }  // namespace
 
-void save_tensors(const fs::path& path, const NamedTensors& tensors) {
+Digest save_tensors(const fs::path& path, const NamedTensors& tensors) {
   c10::Dict<std::string, at::Tensor> dictionary;
   for (const auto& [name, tensor] : tensors) dictionary.insert(name, tensor.detach().cpu().clone());
 
@@ -72,10 +87,12 @@ void save_tensors(const fs::path& path, const NamedTensors& tensors) {
   writer.writeRecord("data.pkl", pickled.data(), pickled.size());
   writer.writeEndOfFile();
   write_whole(path, archive);
+  return sha256(archive);
 }
 
-NamedTensors load_tensors(const fs::path& path) {
-  const std::vector<char> bytes = read_whole(path);
+namespace {
+
+NamedTensors tensors_in(const fs::path& path, const std::vector<char>& bytes) {
   try {
     NamedTensors tensors;
     for (const auto& entry : torch::jit::pickle_load(bytes).toGenericDict())
@@ -87,25 +104,38 @@ NamedTensors load_tensors(const fs::path& path) {
   }
 }
 
+}  // namespace
+
+NamedTensors load_tensors(const fs::path& path) { return tensors_in(path, read_whole(path)); }
+
 fs::path CheckpointFolder::step_folder(std::int64_t step) const {
-  return directory_ / fmt::format("{}{:06}", kStepFolder, step);
+  return directory_ / step_folder_name(step);
 }
+
+fs::path CheckpointFolder::worker_file(std::int64_t step, WorkerId worker) const {
+  return directory_ / worker_file_name(step, worker);
+}
+
+fs::path CheckpointFolder::consensus_file(std::int64_t step) const {
+  return step_folder(step) / kConsensusFile;
+}
+
+bool CheckpointFolder::holds_one() const { return fs::exists(directory_ / kCheckpointIndex); }
 
 std::map<std::int64_t, fs::path> CheckpointFolder::step_folders() const {
   std::map<std::int64_t, fs::path> folders;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory_)) {
     const std::string name = entry.path().filename().string();
+    const std::size_t digits = std::min(name.find_first_of("0123456789"), name.size());
     std::int64_t step = 0;
-    if (name.starts_with(kStepFolder))
-      std::from_chars(name.data() + kStepFolder.size(), name.data() + name.size(), step);
-    if (entry.is_directory() && entry.path() == step_folder(step)) folders[step] = entry.path();
+    std::from_chars(name.data() + digits, name.data() + name.size(), step);
+    if (entry.is_directory() && name == step_folder_name(step)) folders[step] = entry.path();
   }
   return folders;
 }
 
 void CheckpointFolder::prepare(Older older) const {
-  const bool holds_one = fs::exists(directory_ / "checkpoint.json");
-  if (older == Older::refuse && holds_one)
+  if (older == Older::refuse && holds_one())
     throw UsageError(concat(
         directory_.string(),
         " holds a checkpoint already; go on from it with --resume, or name another folder."));
@@ -114,7 +144,7 @@ void CheckpointFolder::prepare(Older older) const {
     write_whole(directory_ / ".probe", "");
     fs::remove(directory_ / ".probe");
     // What a run was writing when it was killed.
-    const std::int64_t committed = holds_one ? load_info().step : -1;
+    const std::int64_t committed = holds_one() ? load_info().step : -1;
     for (const auto& [step, path] : step_folders())
       if (step != committed) remove_state(path);
   } catch (const fs::filesystem_error& error) {
@@ -126,39 +156,66 @@ void CheckpointFolder::prepare(Older older) const {
   }
 }
 
-void CheckpointFolder::save_worker(std::int64_t step, WorkerId worker,
-                                   const NamedTensors& state) const {
+Digest CheckpointFolder::save_worker(std::int64_t step, WorkerId worker,
+                                     const NamedTensors& state) const {
   fs::create_directories(step_folder(step));
-  save_tensors(step_folder(step) / fmt::format("worker-{}.pt", worker.value), state);
+  // Workers whose models are equal would otherwise write equal files, and one in place of another
+  // would go unnoticed.
+  NamedTensors signed_state = state;
+  signed_state["checkpoint/worker"] = at::scalar_tensor(worker.value, at::kLong);
+  signed_state["checkpoint/step"] = at::scalar_tensor(step, at::kLong);
+  return save_tensors(worker_file(step, worker), signed_state);
 }
 
-void CheckpointFolder::save_consensus(const NamedTensors& state) const {
-  save_tensors(directory_ / "consensus.pt", state);
+Digest CheckpointFolder::save_consensus(std::int64_t step, const NamedTensors& state) const {
+  fs::create_directories(step_folder(step));
+  return save_tensors(consensus_file(step), state);
 }
 
 void CheckpointFolder::commit(const CheckpointInfo& info) const {
-  const nlohmann::json json = {
-      {"step", info.step}, {"workers", info.workers}, {"settings", info.settings}};
-  const std::string text = json.dump(2) + "\n";
-  write_whole(directory_ / "checkpoint.json", text);
+  write_whole(directory_ / kCheckpointIndex, to_text(info));
+  // Only now: until checkpoint.json names it, consensus.pt belongs to the checkpoint before.
+  if (info.consensus) fs::rename(consensus_file(info.step), directory_ / kConsensusFile);
   // Not newer ones: somebody may be writing the next.
   for (const auto& [step, path] : step_folders())
     if (step < info.step) remove_state(path);
 }
 
-CheckpointInfo CheckpointFolder::load_info() const {
-  const fs::path path = directory_ / "checkpoint.json";
-  const std::vector<char> text = read_whole(path);
-  try {
-    const nlohmann::json json = nlohmann::json::parse(text);
-    return {json.at("step"), json.at("workers"), json.at("settings")};
-  } catch (const nlohmann::json::exception&) {
-    throw UsageError(concat(path.string(), " is truncated or not a checkpoint."));
+void CheckpointFolder::save_consensus_alone(const NamedTensors& state) const {
+  if (holds_one()) {
+    CheckpointInfo info = load_info();
+    info.consensus.reset();
+    write_whole(directory_ / kCheckpointIndex, to_text(info));
   }
+  save_tensors(directory_ / kConsensusFile, state);
 }
 
-NamedTensors CheckpointFolder::load_worker(std::int64_t step, WorkerId worker) const {
-  return load_tensors(step_folder(step) / fmt::format("worker-{}.pt", worker.value));
+CheckpointInfo CheckpointFolder::load_info() const {
+  const fs::path path = directory_ / kCheckpointIndex;
+  const std::vector<char> text = read_whole(path);
+  return info_in(path, {text.data(), text.size()});
+}
+
+void CheckpointFolder::verify(const CheckpointInfo& info) const {
+  for (int worker = 0; worker < std::ssize(info.workers); ++worker) {
+    const fs::path path = worker_file(info.step, WorkerId{worker});
+    require_hash(path, sha256_of(path), info.workers[static_cast<std::size_t>(worker)], kWayOut);
+  }
+  if (!info.consensus) return;
+  // A run may have been killed between naming it and moving it.
+  const fs::path moved = directory_ / kConsensusFile;
+  const fs::path path = fs::exists(consensus_file(info.step)) ? consensus_file(info.step) : moved;
+  if (fs::exists(path))
+    require_hash(path, sha256_of(path), *info.consensus,
+                 "Going on does not need it: remove it, and the next checkpoint has a new one.");
+}
+
+NamedTensors CheckpointFolder::load_worker(const CheckpointInfo& info, WorkerId worker) const {
+  const fs::path path = worker_file(info.step, worker);
+  const std::vector<char> bytes = read_whole(path);
+  require_hash(path, sha256({bytes.data(), bytes.size()}),
+               info.workers.at(static_cast<std::size_t>(worker.value)), kWayOut);
+  return tensors_in(path, bytes);
 }
 
 }  // namespace huddle

@@ -2,11 +2,12 @@
 // model.
 //
 //   DIR/consensus.pt        the mean model as a dictionary of tensors; `torch.load` reads it
-//   DIR/checkpoint.json     what was run, and which folder holds the newest whole state
+//   DIR/checkpoint.json     what was run, and which files hold the newest whole state
 //   DIR/step-000300/        worker-0.pt, worker-1.pt, ...: every worker's state after 300 steps
 //
 // checkpoint.json is replaced last and at once, so it always names a whole state, whenever the
-// power fails.
+// power fails. It has the SHA-256 of every file, so that one that was damaged or mistaken for
+// another is refused rather than trained on.
 
 #pragma once
 
@@ -16,28 +17,21 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "huddle/core/ids.h"
+#include "huddle/core/sha256.h"
+#include "huddle/train/checkpoint_index.h"
 
 namespace huddle {
 
 using NamedTensors = std::map<std::string, at::Tensor>;
 
 // Writes a file that both `load_tensors` and Python's `torch.load` read; replaces an older one at
-// once.
-void save_tensors(const std::filesystem::path& path, const NamedTensors& tensors);
+// once. Returns the file's SHA-256.
+Digest save_tensors(const std::filesystem::path& path, const NamedTensors& tensors);
 
 // Throws UsageError naming the file when it is missing, truncated or something else.
 NamedTensors load_tensors(const std::filesystem::path& path);
-
-// What checkpoint.json says.
-struct CheckpointInfo {
-  std::int64_t step = 0;  // Steps done.
-  int workers = 0;
-  std::map<std::string, std::string>
-      settings;  // The options that shape the run, as the command line spells them.
-};
 
 // One run's checkpoints in one folder.
 class CheckpointFolder {
@@ -52,18 +46,28 @@ class CheckpointFolder {
   // that was killed had begun to write.
   void prepare(Older older = Older::refuse) const;
 
-  // Each worker writes its own state; when all have, one of them commits, which also removes the
-  // states of earlier steps.
-  void save_worker(std::int64_t step, WorkerId worker, const NamedTensors& state) const;
-  void save_consensus(const NamedTensors& state) const;
+  // Each worker writes its own state, and one of them the mean model; when all have, one commits,
+  // which also removes the states of earlier steps. Each returns the file's SHA-256.
+  Digest save_worker(std::int64_t step, WorkerId worker, const NamedTensors& state) const;
+  Digest save_consensus(std::int64_t step, const NamedTensors& state) const;
   void commit(const CheckpointInfo& info) const;
 
-  // Throw UsageError naming the file and what is wrong.
+  // The mean model of a run that cannot be resumed. A checkpoint that the folder holds stays.
+  void save_consensus_alone(const NamedTensors& state) const;
+
+  // Whether a checkpoint has been committed.
+  bool holds_one() const;
+
+  // Throw UsageError naming the file, what is wrong and the way out. `load_info` looks at
+  // checkpoint.json alone, `verify` at every file it names, `load_worker` at that worker's again.
   CheckpointInfo load_info() const;
-  NamedTensors load_worker(std::int64_t step, WorkerId worker) const;
+  void verify(const CheckpointInfo& info) const;
+  NamedTensors load_worker(const CheckpointInfo& info, WorkerId worker) const;
 
  private:
   std::filesystem::path step_folder(std::int64_t step) const;
+  std::filesystem::path worker_file(std::int64_t step, WorkerId worker) const;
+  std::filesystem::path consensus_file(std::int64_t step) const;       // Until it is committed.
   std::map<std::int64_t, std::filesystem::path> step_folders() const;  // All that there are.
 
   std::filesystem::path directory_;

@@ -35,8 +35,8 @@ TEST(Saving, LosesNoCheckpointThatOthersFollowAtOnce) {
     ASSERT_EQ(folder.load_info().step, 3);
     run.options.save.reset();
     run.options.steps = 4;
-    for (int worker = 0; worker < 4; ++worker)
-      run.options.resume.push_back(folder.load_worker(3, WorkerId{worker}));
+    folder.verify(folder.load_info());
+    run.options.resume = states_in(scratch.path());
     const TrainResult resumed = train(run);
     if (resumed.error) std::rethrow_exception(resumed.error);
     ASSERT_EQ(resumed.summary.steps_taken, 4);

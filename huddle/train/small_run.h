@@ -36,4 +36,12 @@ inline TrainResult train(
   return train(*launcher, *load_problem(run.problem), run.options, observer);
 }
 
+// For TrainOptions::resume.
+inline std::function<NamedTensors(WorkerId)> states_in(const std::filesystem::path& directory) {
+  const CheckpointFolder folder(directory);
+  return [folder, info = folder.load_info()](WorkerId worker) {
+    return folder.load_worker(info, worker);
+  };
+}
+
 }  // namespace huddle

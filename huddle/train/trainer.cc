@@ -4,6 +4,7 @@
 #include <torch/optim.h>
 
 #include "huddle/collective/barrier.h"
+#include "huddle/collective/gather.h"
 #include "huddle/core/error.h"
 #include "huddle/core/text.h"
 #include "huddle/train/flat_module.h"
@@ -64,8 +65,8 @@ class WorkerLoop {
                              .payload_scale = options.payload_scale,
                              .keeps_blocked = options.keeps_blocked})),
         swa_({.start = options.swa_start, .every = options.swa_every, .steps = options.steps}) {
-    if (!options.resume.empty()) {
-      const NamedTensors& state = options.resume[static_cast<std::size_t>(worker.id())];
+    if (options.resume) {
+      const NamedTensors state = options.resume(endpoint_.self());
       sync_.load(state);
       swa_.load(state);
     }
@@ -194,18 +195,34 @@ class WorkerLoop {
 
   void save() {
     if (sync_.present().size() < worker_.workers()) return save_consensus_alone();
-    const std::int64_t step = sync_.decides_the_end() ? options_.steps : log_.steps_done;
+    CheckpointInfo info{.step = sync_.decides_the_end() ? options_.steps : log_.steps_done,
+                        .settings = options_.saved_settings};
     NamedTensors state = sync_.save();
     swa_.save(state);
-    options_.save->save_worker(step, endpoint_.self(), state);
+    const Digest digest = options_.save->save_worker(info.step, endpoint_.self(), state);
     {
       const Sync::Consensus consensus = sync_.consensus();
-      if (worker_.id() == 0) options_.save->save_consensus(state_dict(workload_->module()));
+      if (worker_.id() == 0)
+        info.consensus =
+            hex_of(options_.save->save_consensus(info.step, state_dict(workload_->module())));
     }
-    meet();  // Everybody's file is written once everybody is here,
-    if (worker_.id() == 0)
-      options_.save->commit({step, worker_.workers(), options_.saved_settings});
-    meet();  // and nobody goes on, or away, before the checkpoint is whole.
+    info.workers = hashes_of_all(digest);
+    if (worker_.id() == 0) options_.save->commit(info);
+    meet();  // Nobody goes on, or away, before the checkpoint is whole.
+  }
+
+  // By worker, told to worker 0 alone. A collective: everybody's file is written once it is over.
+  std::vector<std::string> hashes_of_all(Digest digest) {
+    const at::Tensor own = at::from_blob(digest.data(), {std::ssize(digest)}, at::kByte);
+    std::vector<std::string> hashes;
+    for (const at::Tensor& one :
+         gather(endpoint_, sync_.present(), WorkerId{0}, own,
+                {.kind = Kind::control, .lane = kMeasureLane, .sequence = {meetings_}},
+                options_.deadline)) {
+      std::copy_n(one.const_data_ptr<std::uint8_t>(), digest.size(), digest.begin());
+      hashes.push_back(hex_of(digest));
+    }
+    return hashes;
   }
 
   void meet() {
@@ -216,7 +233,7 @@ class WorkerLoop {
   void save_consensus_alone() {
     const Sync::Consensus consensus = sync_.consensus();
     if (worker_.id() != 0) return;
-    options_.save->save_consensus(state_dict(workload_->module()));
+    options_.save->save_consensus_alone(state_dict(workload_->module()));
     log_.warnings.push_back(
         "workers were lost, so there is no checkpoint to resume from; consensus.pt holds the mean "
         "of the others.");

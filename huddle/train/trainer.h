@@ -46,7 +46,9 @@ struct TrainOptions {
   std::optional<CheckpointFolder> save;
   std::int64_t save_every = 0;                        // 0: only at the end.
   std::map<std::string, std::string> saved_settings;  // For checkpoint.json.
-  std::vector<NamedTensors> resume;                   // By worker; empty: start afresh.
+  // Gives a worker the state that it goes on from; empty: everybody starts afresh. Called once by
+  // each worker's thread, so that no state stays in memory beside the model that it has become.
+  std::function<NamedTensors(WorkerId)> resume;
 };
 
 // Called by the workers' threads, each for its own records.

@@ -22,7 +22,7 @@ NamedTensors final_state(Setting run) {
   run.options.save = CheckpointFolder(folder.path());
   run.options.save->prepare();
   EXPECT_FALSE(train(run).error);
-  return CheckpointFolder(folder.path()).load_worker(run.options.steps, WorkerId{0});
+  return states_in(folder.path())(WorkerId{0});
 }
 
 void expect_equal(const NamedTensors& a, const NamedTensors& b) {
@@ -90,11 +90,31 @@ TEST(Trainer, AResumedRunGivesTheBitsOfAnUninterruptedOne) {
       first.options.save->prepare();
       ASSERT_FALSE(train(first).error);
       Setting second = run;
-      for (int worker = 0; worker < 2; ++worker)
-        second.options.resume.push_back(
-            CheckpointFolder(folder.path()).load_worker(13, WorkerId{worker}));
+      second.options.resume = states_in(folder.path());
       expect_equal(final_state(second), final_state(run));
     }
+}
+
+TEST(Trainer, KeepsNoStateThatItHasResumedFrom) {
+  const ScratchFolder folder;
+  Setting run = small_run(2);
+  run.options.save = CheckpointFolder(folder.path());
+  run.options.save->prepare();
+  ASSERT_FALSE(train(run).error);
+  run.options.save.reset();
+  run.options.steps = 43;
+  std::vector<c10::weak_intrusive_ptr<c10::StorageImpl>> given[2];
+  run.options.resume = [&, states = states_in(folder.path())](WorkerId worker) {
+    NamedTensors state = states(worker);
+    for (const auto& [name, tensor] : state)
+      given[worker.value].emplace_back(tensor.storage().getWeakStorageImpl());
+    return state;
+  };
+  const TrainResult result = train(run, [&](const StepRecord& record) {
+    for (const auto& each : given[record.worker.value]) EXPECT_TRUE(each.expired());
+  });
+  ASSERT_FALSE(result.error);
+  EXPECT_GT(given[1].size(), 3u);
 }
 
 TEST(Trainer, EvaluatesTheMeanOfModelsFromAChosenStepOn) {
@@ -225,9 +245,7 @@ TEST(Trainer, ResumesARunInWhichEachWorkerHadItsPace) {
     run.options.save.reset();
     run.options.steps = 60;
     run.options.evaluate_every = 1;
-    for (int worker = 0; worker < 3; ++worker)
-      run.options.resume.push_back(
-          CheckpointFolder(folder.path()).load_worker(40, WorkerId{worker}));
+    run.options.resume = states_in(folder.path());
     const TrainResult second = train(run);
     if (second.error) std::rethrow_exception(second.error);
     EXPECT_EQ(second.summary.steps_done, 60) << strategy;
