@@ -71,9 +71,32 @@ class Help(unittest.TestCase):
         self.assertAlmostEqual(answer["deviation_variance"], 0.1875)
         refused = huddle("schedule", "ds_sync:schedule=fixed", "--workers", 16)
         self.assertEqual(refused.returncode, 2, refused.stderr)
-        begin = time.monotonic()
         self.assertEqual(huddle("schedule", "ds_sync", "--workers", 1024).returncode, 0)
-        self.assertLess(time.monotonic() - begin, 30)
+
+    def test_every_strategy_with_a_schedule_shows_it(self):
+        everybody = json.loads(huddle("schedule", "bsp", "--workers", 4, "--json").stdout)
+        self.assertEqual(everybody["phases"], [[[0, 1, 2, 3]]])
+        self.assertEqual(everybody["deviation_variance"], 0)
+        answer = huddle("schedule", "random_groups:group=2", "--workers", 8)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertIn("new random groups in every step", answer.stdout)
+        for strategy in ("local_sgd", "asp"):
+            refused = huddle("schedule", strategy)
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+            for word in (strategy, "has no schedule of groups", "bsp, ds_sync, sesgd, random_groups"):
+                self.assertIn(word, refused.stderr)
+
+    def test_schedules_whose_period_is_long_are_analysed_and_cut_short(self):
+        thinned = "ds_sync:schedule=rotating,cross_every=1000,global_every=10000"
+        answer = huddle("schedule", thinned, "--workers", 430, "--racks", "2x215", "--json")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        schedule = json.loads(answer.stdout)
+        self.assertEqual(schedule["period"], 2_150_000_000)
+        self.assertEqual(schedule["exact_consensus_steps"], 10_000)
+        self.assertLess(len(schedule["phases"]), 1_000)
+        refused = huddle("schedule", "ds_sync", "--workers", 2_000_000_000)
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn("--workers is 2000000000; it must be from 1 to 1048576", refused.stderr)
 
 
 class Training(TemporaryFolder):

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "huddle/cli/commands.h"
+#include "huddle/core/cluster.h"
 #include "huddle/core/error.h"
 #include "huddle/core/mixing.h"
 #include "huddle/core/text.h"
@@ -30,6 +31,7 @@ constexpr std::size_t kColumns = 88;  // Of printed lines, where groups allow.
 constexpr int kMostListed = 64;       // Workers up to which every group is printed.
 constexpr int kMostPictured = 20;     // Workers up to which the picture fits a line.
 constexpr int kMostPhases = 16;       // Phases printed.
+constexpr int kMostWorkers = 1 << 20;
 constexpr int kMostNumbers = 1 << 18;    // Workers times phases in JSON.
 constexpr int kRandomSteps = 4;          // Steps shown of groups that never repeat.
 constexpr std::size_t kFirstGroups = 3;  // Groups printed of a large phase.
@@ -41,28 +43,14 @@ struct ScheduleConfig {
   bool as_json = false;
 };
 
-// The strategies that follow a schedule. All their keys are accepted, so that one string serves
-// `huddle train` too.
-std::vector<SpecInfo> scheduled_strategies() {
-  std::vector<SpecInfo> infos = {
-      {.name = "ds_sync", .summary = "", .keys = schedule_keys_ds_sync()},
-      {.name = "sesgd", .summary = "", .keys = schedule_keys_sesgd()}};
-  for (const SpecInfo& known : known_strategies())
-    for (SpecInfo& info : infos)
-      if (info.name == known.name) info = known;
-  return infos;
-}
-
 Schedule schedule_of(const ScheduleConfig& config) {
-  const Spec spec = parse_spec(config.strategy);
-  const SpecInfo info = find_info("strategy with a schedule", scheduled_strategies(), spec.name);
-  if (config.workers < 1)
-    throw UsageError(fmt::format("--workers {} is not at least 1.", config.workers));
-  const Options options("strategy", info, spec);
-  const int per_rack = parse_racks(config.racks, config.workers);
-  return make_schedule(info.name == "sesgd" ? schedule_options_sesgd(options)
-                                            : schedule_options_ds_sync(options, per_rack),
-                       config.workers);
+  if (config.workers < 1 || config.workers > kMostWorkers)
+    throw UsageError(fmt::format("--workers is {}; it must be from 1 to {}, for example 16.",
+                                 config.workers, kMostWorkers));
+  Cluster cluster;
+  cluster.workers = config.workers;
+  cluster.workers_per_rack = parse_racks(config.racks, config.workers);
+  return huddle::schedule_of(config.strategy, cluster);
 }
 
 void refuse_never_mixing(const ScheduleConfig& config, const Mixing& mixing) {
@@ -261,7 +249,10 @@ void add_schedule_command(CLI::App& program, int& status) {
       "ds_sync:schedule=rotating --workers 8 --racks 2x4\n  huddle schedule sesgd --workers 16 "
       "--json");
   const auto config = std::make_shared<ScheduleConfig>();
-  command->add_option("strategy", config->strategy, "ds_sync or sesgd, with keys")->required();
+  command
+      ->add_option("strategy", config->strategy,
+                   fmt::format("{}, with keys", joined(strategies_with_schedule())))
+      ->required();
   command->add_option("--workers", config->workers, "how many train")->capture_default_str();
   command->add_option("--racks", config->racks, "racks x workers per rack, as 2x4");
   command->add_flag("--json", config->as_json, "for programs: one JSON object");

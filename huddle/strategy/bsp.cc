@@ -61,6 +61,11 @@ SpecInfo bsp_info() {
   };
 }
 
+Schedule schedule_of_bsp(const Options&, const Cluster& cluster) {
+  return {runs_pattern({.workers = cluster.workers, .size = cluster.workers}),
+          Group::everyone(cluster.workers)};
+}
+
 void check_bsp(const Options& options, const StrategySetting& setting) {
   check_algorithm(parse_algorithm(options.text("algorithm")),
                   Group::everyone(setting.cluster.workers), setting.cluster);

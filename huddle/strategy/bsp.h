@@ -20,6 +20,7 @@
 namespace huddle {
 
 SpecInfo bsp_info();
+Schedule schedule_of_bsp(const Options& options, const Cluster& cluster);
 void check_bsp(const Options& options, const StrategySetting& setting);
 std::unique_ptr<Strategy> make_bsp(const Options& options, const StrategyContext& context);
 

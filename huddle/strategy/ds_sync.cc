@@ -15,10 +15,13 @@ SpecInfo ds_sync_info() {
   return info;
 }
 
+Schedule schedule_of_ds_sync(const Options& options, const Cluster& cluster) {
+  return make_schedule(schedule_options_ds_sync(options, cluster.workers_per_rack),
+                       cluster.workers);
+}
+
 void check_ds_sync(const Options& options, const StrategySetting& setting) {
-  const Schedule schedule = make_schedule(
-      schedule_options_ds_sync(options, setting.cluster.workers_per_rack), setting.cluster.workers);
-  check_scheduled(schedule, options, setting);
+  check_scheduled(schedule_of_ds_sync(options, setting.cluster), options, setting);
 }
 
 std::unique_ptr<Strategy> make_ds_sync(const Options& options, const StrategyContext& context) {

@@ -16,6 +16,7 @@
 namespace huddle {
 
 SpecInfo ds_sync_info();
+Schedule schedule_of_ds_sync(const Options& options, const Cluster& cluster);
 void check_ds_sync(const Options& options, const StrategySetting& setting);
 std::unique_ptr<Strategy> make_ds_sync(const Options& options, const StrategyContext& context);
 

@@ -37,6 +37,10 @@ SpecInfo random_groups_info() {
   return info;
 }
 
+Schedule schedule_of_random_groups(const Options& options, const Cluster& cluster) {
+  return schedule_of(options, cluster.workers);
+}
+
 void check_random_groups(const Options& options, const StrategySetting& setting) {
   check_scheduled(schedule_of(options, setting.cluster.workers), options, setting);
 }

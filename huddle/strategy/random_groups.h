@@ -26,7 +26,8 @@ namespace huddle {
 
 SpecInfo random_groups_info();
 
-// Throws UsageError unless 2 <= group <= workers.
+// Both throw UsageError unless 2 <= group <= workers.
+Schedule schedule_of_random_groups(const Options& options, const Cluster& cluster);
 void check_random_groups(const Options& options, const StrategySetting& setting);
 std::unique_ptr<Strategy> make_random_groups(const Options& options,
                                              const StrategyContext& context);

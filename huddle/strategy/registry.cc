@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "huddle/core/error.h"
+#include "huddle/core/text.h"
 #include "huddle/strategy/ad_psgd.h"
 #include "huddle/strategy/asp.h"
 #include "huddle/strategy/bsp.h"
@@ -25,18 +26,20 @@ struct Entry {
   std::function<void(const Options&, const StrategySetting&)> check;
   std::function<std::unique_ptr<Strategy>(const Options&, const StrategyContext&)> make;
   Values values = Values::fixed;
+  std::function<Schedule(const Options&, const Cluster&)> schedule = {};  // Empty: has none.
 };
 
 std::vector<Entry> entries() {
   std::vector<Entry> entries = {
-      {bsp_info(), check_bsp, make_bsp},
-      {ds_sync_info(), check_ds_sync, make_ds_sync},
-      {sesgd_info(), check_sesgd, make_sesgd},
+      {bsp_info(), check_bsp, make_bsp, Values::fixed, schedule_of_bsp},
+      {ds_sync_info(), check_ds_sync, make_ds_sync, Values::fixed, schedule_of_ds_sync},
+      {sesgd_info(), check_sesgd, make_sesgd, Values::fixed, schedule_of_sesgd},
       {asp_info(), check_served, make_asp, Values::follow_time},
       {ssp_info(), check_served, make_ssp, Values::follow_time},
       {ad_psgd_info(), check_ad_psgd, make_ad_psgd, Values::follow_time},
       {eager_info(), check_eager, make_eager, Values::follow_time},
-      {random_groups_info(), check_random_groups, make_random_groups},
+      {random_groups_info(), check_random_groups, make_random_groups, Values::fixed,
+       schedule_of_random_groups},
       {p_reduce_info(), check_p_reduce, make_p_reduce, Values::follow_time},
   };
   for (const RoundPreset& preset : round_presets())
@@ -64,6 +67,22 @@ std::vector<SpecInfo> known_strategies() {
 
 bool follows_time(std::string_view spec) {
   return resolve(spec).first.values == Values::follow_time;
+}
+
+Schedule schedule_of(std::string_view spec, const Cluster& cluster) {
+  const auto [entry, options] = resolve(spec);
+  if (!entry.schedule)
+    throw UsageError(concat("strategy '", entry.info.name, "' (", entry.info.summary,
+                            ") has no schedule of groups. Strategies that have one: ",
+                            joined(strategies_with_schedule()), "; for example ds_sync."));
+  return entry.schedule(options, cluster);
+}
+
+std::vector<std::string> strategies_with_schedule() {
+  std::vector<std::string> names;
+  for (const Entry& entry : entries())
+    if (entry.schedule) names.push_back(entry.info.name);
+  return names;
 }
 
 void check_strategy(std::string_view spec, const StrategySetting& setting) {

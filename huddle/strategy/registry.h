@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "huddle/collective/average.h"
 #include "huddle/core/cluster.h"
 #include "huddle/core/meter.h"
+#include "huddle/core/schedule.h"
 #include "huddle/core/spec.h"
 #include "huddle/strategy/strategy.h"
 #include "huddle/transport/endpoint.h"
@@ -32,6 +34,11 @@ std::vector<SpecInfo> known_strategies();
 // Whether what the strategy of this spec computes depends on who is ready first, and so on how fast
 // workers and network are. All others compute the same values in the same cluster at any speed.
 bool follows_time(std::string_view spec);
+
+// Who averages with whom in which step, where that is known before a run. Throws UsageError that
+// names the strategies that have a schedule if this one has none.
+Schedule schedule_of(std::string_view spec, const Cluster& cluster);
+std::vector<std::string> strategies_with_schedule();
 
 // What a strategy has to get along with; known before any work starts.
 struct StrategySetting {

@@ -131,12 +131,9 @@ TEST(Scheduled, SendsExactlyWhatTheAnalysisSays) {
                                                 {"ds_sync:radices=4x4", 16},
                                                 {"sesgd", 8},
                                                 {"ds_sync", 7}}) {
-    const SpecInfo info = find_info("strategy", known_strategies(), parse_spec(spec).name);
-    const Options options("strategy", info, parse_spec(spec));
-    const Schedule schedule =
-        make_schedule(info.name == "sesgd" ? schedule_options_sesgd(options)
-                                           : schedule_options_ds_sync(options, 0),
-                      workers);
+    Cluster cluster;
+    cluster.workers = workers;
+    const Schedule schedule = schedule_of(spec, cluster);
     const int periods = 2;
     const Result result = descend({.spec = spec,
                                    .workers = workers,
@@ -159,6 +156,39 @@ TEST(Scheduled, SendsExactlyWhatTheAnalysisSays) {
       EXPECT_EQ(counted.messages_sent, messages) << spec << " worker " << worker;
     }
   }
+}
+
+TEST(Scheduled, ShowsTheScheduleOfEveryStrategyThatHasOne) {
+  Cluster cluster;
+  cluster.workers = 8;
+  cluster.workers_per_rack = 4;
+  EXPECT_EQ(schedule_of("bsp", cluster).partition(Step{3}), (Partition{Group::everyone(8)}));
+  EXPECT_EQ(schedule_of("ds_sync:schedule=rotating", cluster).period(), 4);
+  EXPECT_EQ(schedule_of("sesgd", cluster).period(), 3);
+  EXPECT_EQ(schedule_of("random_groups:group=2", cluster).partition(Step{0}).size(), 4u);
+  for (const SpecInfo& info : known_strategies()) {
+    const auto with = strategies_with_schedule();
+    if (std::find(with.begin(), with.end(), info.name) != with.end()) {
+      EXPECT_EQ(schedule_of(info.name, cluster).members().size(), 8);
+      continue;
+    }
+    try {
+      schedule_of(info.name, cluster);
+      ADD_FAILURE() << info.name << " was accepted";
+    } catch (const UsageError& error) {
+      for (const std::string& word : {info.name, info.summary, std::string("random_groups")})
+        EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Scheduled, ChecksAnAlgorithmWithoutGoingThroughThePeriod) {
+  Cluster cluster;
+  cluster.workers = 430;
+  cluster.workers_per_rack = 215;
+  const std::string thinned = "ds_sync:schedule=rotating,cross_every=1000,global_every=10000";
+  EXPECT_NO_THROW(check_strategy(thinned + ",algorithm=leader", {cluster, {}, 0}));
+  EXPECT_NO_THROW(check_strategy(thinned + ",algorithm=halving_doubling", {cluster, {}, 0}));
 }
 
 TEST(Scheduled, OverlapWithBackwardChangesNoBits) {

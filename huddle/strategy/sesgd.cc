@@ -15,9 +15,12 @@ SpecInfo sesgd_info() {
   return info;
 }
 
+Schedule schedule_of_sesgd(const Options& options, const Cluster& cluster) {
+  return make_schedule(schedule_options_sesgd(options), cluster.workers);
+}
+
 void check_sesgd(const Options& options, const StrategySetting& setting) {
-  const Schedule schedule = make_schedule(schedule_options_sesgd(options), setting.cluster.workers);
-  check_scheduled(schedule, options, setting);
+  check_scheduled(schedule_of_sesgd(options, setting.cluster), options, setting);
 }
 
 std::unique_ptr<Strategy> make_sesgd(const Options& options, const StrategyContext& context) {

@@ -15,6 +15,7 @@
 namespace huddle {
 
 SpecInfo sesgd_info();
+Schedule schedule_of_sesgd(const Options& options, const Cluster& cluster);
 void check_sesgd(const Options& options, const StrategySetting& setting);
 std::unique_ptr<Strategy> make_sesgd(const Options& options, const StrategyContext& context);
 
