@@ -22,6 +22,11 @@ import program_test
 FILES = {
     "precious.txt": "mine",
     "tiny.toml": '[workload]\nsteps = 2\n[cluster]\nworkers = 2\ncompute.step = "1ms"\n[[strategy]]\nrun = "bsp"\n',
+    "lan.toml": "workers = 4\n",
+    "idle.toml": '[workload]\nmomentum = 0.5\noptimizer = "adam"\n[cluster]\nworkers = 2\ncompute.step = "1ms"\n'
+                 '[[strategy]]\nrun = "bsp"\n',
+    "idle_run.toml": '[workload]\nbatch = 8\n[cluster]\nworkers = 2\ncompute.step = "1ms"\n'
+                     '[[strategy]]\nrun = "bsp"\nworkload.data = "quadratic"\n',
     "pipe.toml": '[workload]\nsteps = 2\n[cluster]\nfile = "pipe"\n[[strategy]]\nrun = "bsp"\n',
 }
 
@@ -59,7 +64,74 @@ NO_REGULAR_FILE = [
     Case("report none", "'none'"),
 ]
 
-CASES = NO_REGULAR_FILE
+NO_SUCH_NUMBER = [
+    # One value for each option; number_option_test.cc tries the others.
+    *(Case(f"train {option} {value}", f"{option}: '{value}'", words, f"for example {option}")
+      for option, value, words in (
+          ("--workers", "99999999999", "a whole number from 1 to 10000000"),
+          ("--steps", "0", "a whole number from 1 to 1000000000"),
+          ("--epochs", "inf", "a number above 0 and at most 1000000000"),
+          ("--batch", "-1", "a whole number from 1 to"),
+          ("--accumulate", "x", "a whole number from 1 to"),
+          ("--seed", "1.5", "a whole number from 0 to 9007199254740992"),
+          ("--deadline", "nan", "a number above 0 and at most"),
+          ("--lr", "-0.1", "a number above 0 and at most 1000000"),
+          ("--lr", "0", "a number above 0 and at most 1000000"),
+          ("--momentum", "1.5", "a number at least 0 and below 1"),
+          ("--momentum", "1", "a number at least 0 and below 1"),
+          ("--weight-decay", "nan", "a number from 0 to 1000"),
+          ("--clip", "inf", "a number from 0 to"),
+          ("--jitter", "-1", "a number from 0 to 100"),
+          ("--swa-start", "-1", "a whole number from 0 to"),
+          ("--swa-every", "-1", "a whole number from 0 to"),
+          ("--save-every", "-1", "a whole number from 0 to"),
+          ("--evaluate-every", "-1", "a whole number from 0 to"))),
+    Case("compare tiny.toml --jobs 0", "--jobs: '0'", "from 1 to", "--jobs 2"),
+    Case("compare tiny.toml --seeds 1,-2", "--seeds: '-2'", "from 0 to", "--seeds 1,2,3"),
+    Case("compare tiny.toml --seeds 1,1", "--seeds", "twice"),
+    Case("schedule ds_sync --workers 0", "--workers: '0'", "from 1 to", "--workers 8"),
+    Case("schedule ds_sync:group=99999999999", "group='99999999999'", "from 0 to 1048576", "group=0"),
+    Case("train --strategy local_sgd:tau=0", "tau='0'", "from 1 to", "for example tau="),
+    Case("train --strategy bsp:buckets=99999999999", "buckets=", "from 0 to 1000", "for example buckets="),
+    Case("train --model mlp:hidden=nan", "hidden='nan'", "from 1 to 1000000", "hidden=128"),
+    Case("train --data quadratic:noise=-1", "noise='-1'", "from 0 to", "noise=0.1"),
+    Case("train --schedule step:every=0", "every='0'", "from 1 to", "every=30"),
+    Case("train --compute 1ms --slow 1:-2", "--slow 1:-2", "greater than 0"),
+    Case("train --compute 1ms --slow 9:2", "--slow 9:2", "worker 9"),
+    Case("train --compute 1ms --slow 1.5:2", "--slow", "1.5"),
+    Case("train --kill 9@3", "--kill 9@3", "worker 9"),
+    Case("train --kill 1@3 --kill 1@5", "--kill", "worker 1 twice"),
+    Case("train --bandwidth 0Gbps", "--bandwidth", "greater than 0"),
+    Case("train --latency -1ms", "--latency", "0.1ms"),
+    Case("train --steps 10 --save new --save-every 11", "--save-every is 11", "10 steps"),
+]
+
+DOES_NOTHING = [
+    *(Case(f"train {options}", options.split()[0], "would do nothing", *words) for options, *words in (
+        ("--momentum 0.5 --optimizer adam", "--optimizer sgd", "adam"),
+        ("--momentum 0.9 --optimizer adamw", "--optimizer sgd", "adamw"),
+        ("--nesterov --optimizer adam", "--optimizer sgd"),
+        ("--nesterov --momentum 0", "--momentum 0.9"),
+        ("--batch 8 --data quadratic", "no samples"),
+        ("--split skew:0.5 --data quadratic", "no samples"),
+        ("--model cnn --data quadratic", "a model of its own"),
+        ("--data-dir data", "digits is built in", "--data mnist"),
+        ("--data-dir data --data quadratic", "quadratic is built in"),
+        ("--swa-every 5", "--swa-start 200"),
+        ("--save-every 5", "--save out/model"),
+        ("--slow 1:2", "--compute 5ms"),
+        ("--jitter 0.1", "--compute 5ms"))),
+    *(Case(f"train --engine sim --timing-only --wire 1MB {options}", options.split()[0], "would do nothing",
+           "--timing-only") for options in (
+        "--data digits", "--data-dir data", "--lr 0.1", "--weight-decay 0.1", "--schedule cosine", "--swa-start 5")),
+    Case("train --cluster lan.toml --racks 2x2", "--racks", "--cluster", "leave one"),
+    Case("train --cluster lan.toml --latency 1ms", "--latency", "--cluster", "leave one"),
+    Case("train --steps 5 --epochs 2", "--steps", "--epochs", "leave one"),
+    Case("compare idle.toml", "idle.toml:3", "--momentum would do nothing", "adam"),
+    Case("compare idle_run.toml", "idle_run.toml:", "--batch would do nothing", "no samples"),
+]
+
+CASES = NO_REGULAR_FILE + NO_SUCH_NUMBER + DOES_NOTHING
 
 
 def huddle(*arguments, cwd):

@@ -285,7 +285,7 @@ basline = "x"
     def test_runs_that_could_not_begin_are_refused_before_any_does(self):
         for line, part in (('run = "bps"', "did you mean 'bsp'"), ('run = "bsp:bucket=2"', "buckets"),
                            ('run = "ds_sync:radices=3x5"', "4"), ('run = "bsp"\nworkload.lr = "high"', "--lr"),
-                           ('run = "bsp"\nworkload.steps = 0', "--steps is 0"),
+                           ('run = "bsp"\nworkload.steps = 0', "--steps: '0'"),
                            ('run = "diloco"', "tau is 500, but the run has 300 steps"),
                            ('run = "slowmo"\nworkload.steps = 40', "tau=40 or less"),
                            ('run = "bsp"\nworkload.model = "mpl"', "did you mean 'mlp'"),

@@ -104,7 +104,7 @@ class Simulation(TemporaryFolder):
                 (["--engine", "sim", "--cluster", lan, "--strategy", "ds_sync:radices=3x5"], "16"),
                 (["--timing-only", "--wire", "1MB"], "--engine sim"),
                 (["--engine", "sim", "--timing-only"], "--wire"),
-                (["--engine", "sim", "--timing-only", "--wire", "1MB", "--data", "digits"], "--timing-only"),
+                (["--engine", "sim", "--timing-only", "--wire", "1MB", "--data", "digits"], "--data would do nothing"),
                 (["--engine", "sim:native=on"], "native")):
             answer = huddle("train", *arguments)
             self.assertEqual(answer.returncode, 2, f"{arguments}: {answer.stderr}")

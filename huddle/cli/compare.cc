@@ -17,6 +17,7 @@
 #include "huddle/cli/comparison_folder.h"
 #include "huddle/cli/engines.h"
 #include "huddle/cli/interrupt.h"
+#include "huddle/cli/number_option.h"
 #include "huddle/cli/scenario_folder.h"
 #include "huddle/cli/tuning.h"
 #include "huddle/core/error.h"
@@ -54,14 +55,10 @@ struct Work {
 };
 
 void check_config(const CLI::App& command, const CompareConfig& config) {
-  if (command.count("--jobs") > 0 && config.jobs < 1)
-    throw UsageError(concat("--jobs is ", config.jobs, "; it must be at least 1."));
   if (command.count("--out") > 0 && config.out.empty())
     throw UsageError("--out is empty; name a folder.");
-  for (const int seed : config.seeds)
-    if (seed < 0) throw UsageError(concat("--seeds names ", seed, "; none may be negative."));
   if (std::set<int>(config.seeds.begin(), config.seeds.end()).size() != config.seeds.size())
-    throw UsageError("--seeds names a seed twice.");
+    throw UsageError("--seeds names a seed twice; each may come once, as --seeds 1,2,3.");
 }
 
 // Runs are made in the comparison's folder, where a path seen from here would lead nowhere.
@@ -390,6 +387,9 @@ void add_compare_command(CLI::App& program, int& status) {
   command->add_flag("--timeline", config->timeline,
                     "a trace of each run, runs/<run>/timeline.json in the folder "
                     "(docs/timeline.md)");
+  add_ranges(*command, std::vector<NumberOption>{
+                           {.name = "--jobs", .least = 1, .most = 10000, .example = "2"},
+                           {.name = "--seeds", .most = 2147483647, .example = "1,2,3"}});
   command->callback([command, config, &status] { status = compare_command(*command, *config); });
 }
 

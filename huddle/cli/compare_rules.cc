@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "huddle/cli/engines.h"
+#include "huddle/cli/parse_errors.h"
 #include "huddle/cli/train_check.h"
 #include "huddle/cli/train_config.h"
 #include "huddle/core/error.h"
@@ -54,7 +55,7 @@ void parse(const WorkloadOptions& workload, CLI::App& command, TrainConfig& conf
   try {
     command.parse(words);
   } catch (const CLI::ParseError& error) {
-    throw UsageError(concat(error.what(), "."));
+    throw UsageError(explained(command, error));
   }
 }
 
@@ -67,7 +68,7 @@ void check_workload(const WorkloadOptions& workload) {
   CLI::App command;
   TrainConfig config;
   parse(workload, command, config);
-  check_counts(command, config);
+  check_options(command, config);
   parse_split(config.split);
   if (config.timing_only && workload.contains("epochs"))
     throw UsageError("--timing-only has no data to count --epochs of; give steps.");

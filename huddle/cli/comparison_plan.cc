@@ -17,11 +17,11 @@ namespace {
 
 // Options that a run without values takes too, and those that it can do without. With any other
 // (epochs, whose number of steps depends on the data) a run is not timed apart.
-constexpr std::array<std::string_view, 9> kTimed{
-    "clip", "deadline", "lr", "momentum", "nesterov", "optimizer", "steps", "wire", "weight_decay"};
-constexpr std::array<std::string_view, 10> kOfValues{
-    "batch",    "data",           "data_dir", "holdout",   "model",
-    "schedule", "evaluate_every", "split",    "swa_start", "swa_every"};
+constexpr std::array<std::string_view, 6> kTimed{"clip",      "deadline", "momentum",
+                                                 "optimizer", "steps",    "wire"};
+constexpr std::array<std::string_view, 13> kOfValues{
+    "batch",    "data",     "data_dir", "evaluate_every", "holdout",   "lr",          "model",
+    "nesterov", "schedule", "split",    "swa_every",      "swa_start", "weight_decay"};
 constexpr std::size_t kLongestName = 80;
 constexpr std::int64_t kCurvePoints = 40;
 constexpr double kWorkOfTiming = 0.2;  // Of that of a training.

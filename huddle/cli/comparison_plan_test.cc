@@ -127,10 +127,12 @@ TEST(ComparisonPlan, LooksAtTheModelFortyTimesWhereThatIsCheapOrNeeded) {
 TEST(ComparisonPlan, FlagsAreGivenOrNot) {
   Scenario scenario = scenario_of({case_of("a")}, {"bsp"});
   scenario.cases[0].workload["nesterov"] = "true";
-  EXPECT_TRUE(has(plan(scenario).runs[0], "--nesterov"));
-  EXPECT_FALSE(has(plan(scenario).runs[0], "true"));
+  EXPECT_TRUE(has(plan(scenario).trainings[0], "--nesterov"));
+  EXPECT_FALSE(has(plan(scenario).trainings[0], "true"));
+  EXPECT_FALSE(has(plan(scenario).runs[0], "--nesterov"))
+      << "a run without values has no use for it";
   scenario.cases[0].workload["nesterov"] = "false";
-  EXPECT_FALSE(has(plan(scenario).runs[0], "--nesterov"));
+  EXPECT_FALSE(has(plan(scenario).trainings[0], "--nesterov"));
 }
 
 TEST(ComparisonPlan, DifferentNamesGetDifferentFolders) {

@@ -33,8 +33,9 @@ std::string unknown(std::string_view what, std::string_view place, const std::st
                     const std::vector<std::string>& known) {
   const std::string suggestion = nearest(word, known);
   return concat("unknown ", what, " '", word, "'", place, "; ",
-                suggestion.empty() ? concat("known: ", joined(known), ".")
-                                   : concat("did you mean '", suggestion, "'?"));
+                known.empty()        ? "there is none to choose from."
+                : suggestion.empty() ? concat("known: ", joined(known), ".")
+                                     : concat("did you mean '", suggestion, "'?"));
 }
 
 }  // namespace

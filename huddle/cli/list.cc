@@ -7,6 +7,7 @@
 #include "huddle/cli/commands.h"
 #include "huddle/cli/engines.h"
 #include "huddle/cli/scenario_folder.h"
+#include "huddle/core/error.h"
 #include "huddle/core/spec.h"
 #include "huddle/core/text.h"
 #include "huddle/strategy/registry.h"
@@ -35,13 +36,38 @@ std::vector<SpecInfo> scenarios() {
   return known;
 }
 
-std::vector<SpecInfo> known(const std::string& what) {
-  if (what == "strategies") return known_strategies();
-  if (what == "models") return known_models();
-  if (what == "data") return known_data();
-  if (what == "schedules") return known_learning_rates();
-  if (what == "scenarios") return scenarios();
-  return known_engines();
+struct Kind {
+  std::string word;
+  std::vector<SpecInfo> (*known)();
+};
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all{{"strategies", known_strategies},
+                                     {"models", known_models},
+                                     {"data", known_data},
+                                     {"engines", known_engines},
+                                     {"schedules", known_learning_rates},
+                                     {"scenarios", scenarios}};
+  return all;
+}
+
+// The names alone, of everything.
+void print_all() {
+  for (const Kind& kind : kinds()) {
+    fmt::print("{}\n", kind.word);
+    for (const SpecInfo& info : kind.known())
+      fmt::print("    {:<18}  {}\n", info.name, info.summary);
+  }
+  fmt::print("Keys and defaults of each: huddle list strategies, and so on.\n");
+}
+
+void print(const std::string& what) {
+  std::vector<std::string> words;
+  for (const Kind& kind : kinds()) {
+    if (kind.word == what) return print(kind.known());
+    words.push_back(kind.word);
+  }
+  throw UsageError(unknown_value("word to list", what, words));
 }
 
 }  // namespace
@@ -52,11 +78,11 @@ void add_list_command(CLI::App& program, int& status) {
       "A choice is written name:key=value,key=value, for example "
       "bsp:algorithm=ring,buckets=4.\nValues shown are the defaults.");
   const auto what = std::make_shared<std::string>();
-  command->add_option("what", *what, "strategies, models, data, engines, schedules or scenarios")
-      ->required()
-      ->check(CLI::IsMember({"strategies", "models", "data", "engines", "schedules", "scenarios"}));
-  command->callback([what, &status] {
-    print(known(*what));
+  CLI::Option* const word = command->add_option(
+      "what", *what,
+      "strategies, models, data, engines, schedules or scenarios; without it: the names of all");
+  command->callback([what, word, &status] {
+    word->count() > 0 ? print(*what) : print_all();
     status = 0;
   });
 }

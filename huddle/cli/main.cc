@@ -3,36 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
-#include <vector>
 
 #include "huddle/cli/commands.h"
+#include "huddle/cli/parse_errors.h"
 #include "huddle/core/error.h"
-#include "huddle/core/text.h"
 
 namespace huddle {
 namespace {
-
-// "did you mean --workers?" for an option or subcommand that nobody knows.
-std::string suggestion(const CLI::App& program, const std::vector<std::string>& arguments) {
-  const std::vector<CLI::App*> chosen = program.get_subcommands();
-  const CLI::App& app = chosen.empty() ? program : *chosen.front();
-  std::vector<std::string> known;
-  for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    known.push_back(command->get_name());
-  for (const std::string& argument : arguments) {
-    const std::string name = argument.substr(0, argument.find('='));
-    if (std::find(known.begin(), known.end(), name) != known.end() ||
-        (!chosen.empty() && !name.starts_with("--")))
-      continue;
-    const std::string near = nearest(name, known);
-    if (!near.empty() && near != name) return fmt::format(" Did you mean {}?", near);
-  }
-  return "";
-}
 
 int run(int argc, char** argv) {
   CLI::App program(
@@ -59,8 +38,7 @@ int run(int argc, char** argv) {
     const std::string chosen = program.get_subcommands().empty()
                                    ? ""
                                    : program.get_subcommands().front()->get_name() + " ";
-    fmt::print(stderr, "huddle: {}.{} See huddle {}--help.\n", error.what(),
-               suggestion(program, {argv + 1, argv + argc}), chosen);
+    fmt::print(stderr, "huddle: {} See huddle {}--help.\n", explained(program, error), chosen);
   } catch (const UsageError& error) {
     fmt::print(stderr, "huddle: {}\n", error.what());
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "huddle/cli/commands.h"
+#include "huddle/cli/number_option.h"
 #include "huddle/core/cluster.h"
 #include "huddle/core/error.h"
 #include "huddle/core/mixing.h"
@@ -44,9 +45,6 @@ struct ScheduleConfig {
 };
 
 Schedule schedule_of(const ScheduleConfig& config) {
-  if (config.workers < 1 || config.workers > kMostWorkers)
-    throw UsageError(fmt::format("--workers is {}; it must be from 1 to {}, for example 16.",
-                                 config.workers, kMostWorkers));
   Cluster cluster;
   cluster.workers = config.workers;
   cluster.workers_per_rack = parse_racks(config.racks, config.workers);
@@ -256,6 +254,8 @@ void add_schedule_command(CLI::App& program, int& status) {
   command->add_option("--workers", config->workers, "how many train")->capture_default_str();
   command->add_option("--racks", config->racks, "racks x workers per rack, as 2x4");
   command->add_flag("--json", config->as_json, "for programs: one JSON object");
+  add_ranges(*command, std::vector<NumberOption>{
+                           {.name = "--workers", .least = 1, .most = 1e7, .example = "8"}});
   command->callback([config, &status] {
     const Schedule schedule = schedule_of(*config);
     const Mixing mixing = analyse_mixing(schedule, kMomentum);

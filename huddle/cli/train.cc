@@ -90,13 +90,7 @@ TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
 }
 
 // A run without values: no data, no model, no checkpoints.
-void prepare_timing(const CLI::App& command, const TrainConfig& config, PreparedRun& run,
-                    const UpdateOptions& update) {
-  for (const char* option :
-       {"--data", "--model", "--split", "--holdout", "--epochs", "--save", "--resume",
-        "--swa-start", "--evaluate-every", "--accumulate", "--batch", "--schedule"})
-    require(command.count(option) == 0,
-            concat(option, " does not go with --timing-only, which trains nothing."));
+void prepare_timing(const TrainConfig& config, PreparedRun& run, const UpdateOptions& update) {
   run.launcher = make_engine_of(config, run, 1);
   run.options = {.strategy = config.strategy,
                  .workers = config.workers,
@@ -139,7 +133,8 @@ void adopt_cluster(const CLI::App& command, TrainConfig& config, const Cluster& 
 // `resumed`: the checkpoint that the run goes on from, if it does.
 void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
              const std::optional<CheckpointInfo>& resumed) {
-  check_counts(command, config);
+  if (config.timing_only) check_timing_options(command);
+  check_options(command, config);
   run.cluster = cluster_of(config);
   adopt_cluster(command, config, run.cluster);
   const UpdateOptions update = update_of(config);
@@ -158,12 +153,9 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
       "--timing-only needs the size of the model, at least 1 kB: --wire, as 102.4MB, or wire in "
       "the cluster file.");
   if (config.timing_only) {
-    prepare_timing(command, config, run, update);
+    prepare_timing(config, run, update);
     return;
   }
-  require(parse_spec(config.data).name != "quadratic" || command.count("--model") == 0 ||
-              !config.resume.empty(),
-          "--model does not go with --data quadratic, which has a model of its own.");
   run.problem = load_problem(problem_of(config));
   const double payload_scale =
       run.cluster.wire_bytes > 0 ? run.cluster.wire_bytes / parameter_bytes(*run.problem) : 1;

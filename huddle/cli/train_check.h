@@ -13,9 +13,13 @@ namespace huddle {
 // Throws UsageError with `message` unless the condition holds.
 void require(bool condition, const std::string& message);
 
-// Throws UsageError for a number that no run could be made with. `command` knows which options were
-// given.
-void check_counts(const CLI::App& command, const TrainConfig& config);
+// Throws UsageError for a number that no run could be made with, and for an option that would do
+// nothing beside the others. `command` knows which options were given.
+void check_options(const CLI::App& command, const TrainConfig& config);
+
+// The same for an option that has no meaning where nothing is trained (--timing-only). A comparison
+// leaves them out by itself.
+void check_timing_options(const CLI::App& command);
 
 // The same for what depends on how many steps there are.
 void check_length(const TrainConfig& config);

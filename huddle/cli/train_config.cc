@@ -10,6 +10,7 @@
 
 #include "huddle/cli/cluster_file.h"
 #include "huddle/cli/engines.h"
+#include "huddle/core/cluster_problems.h"
 #include "huddle/core/error.h"
 #include "huddle/core/schedule_options.h"
 #include "huddle/core/text.h"
@@ -40,7 +41,7 @@ std::vector<double> numbers_in(const char* option, const char* form, const std::
     if (!fits) break;
   }
   if (!fits || place != end)
-    throw UsageError(concat(option, ": '", text, "' is not of the form ", form, "."));
+    throw UsageError(concat(option, " ", text, " is not of the form ", form, "."));
   return numbers;
 }
 
@@ -53,191 +54,6 @@ Integer whole(const char* option, double number) {
                             " is not a whole number that counts workers, steps or operations."));
   return static_cast<Integer>(number);
 }
-
-void declare_workload(CLI::App& command, TrainConfig& config) {
-  const char* group = "What to train";
-  command.add_option("--model", config.model, "mlp or cnn, with keys: `huddle list models`")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--data", config.data,
-                  "digits (built in), mnist, fashion_mnist (tools/fetch_data.py), quadratic")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--data-dir", config.data_directory, "where fetched data is")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--split", config.split,
-                  "how samples are dealt out: iid, fixed, dirichlet:0.5, skew:0.64, rare:3")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option(
-          "--holdout", config.holdout,
-          "judge by this share of the training samples, on which nobody trains then, instead "
-          "of the test samples: for choosing settings; 0: none")
-      ->group(group)
-      ->capture_default_str();
-  CLI::Option* steps =
-      command.add_option("--steps", config.steps, "optimizer steps of each worker")
-          ->group(group)
-          ->capture_default_str();
-  command.add_option("--epochs", config.epochs, "passes over the data, instead of --steps")
-      ->group(group)
-      ->excludes(steps);
-  command.add_option("--batch", config.batch, "samples per worker and backward pass")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--accumulate", config.accumulate, "backward passes per step")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--swa-start", config.swa_start,
-                  "step from which each worker keeps a running mean of its models; 0: never")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--swa-every", config.swa_every, "steps between models in that mean; 0: an epoch")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--seed", config.seed,
-                  "of weights, data order and injected noise; equal seeds give equal bits")
-      ->group(group)
-      ->capture_default_str();
-}
-
-void declare_optimizer(CLI::App& command, TrainConfig& config) {
-  const char* group = "How to update";
-  command.add_option("--optimizer", config.optimizer, "sgd, adam or adamw")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--lr", config.learning_rate, "learning rate")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--momentum", config.momentum, "of sgd")->group(group)->capture_default_str();
-  command.add_flag("--nesterov", config.nesterov, "Nesterov momentum (sgd)")->group(group);
-  command
-      .add_option("--weight-decay", config.weight_decay, "L2 for sgd and adam, decoupled for adamw")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--clip", config.clip_norm, "largest norm of the gradients; 0: any")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--schedule", config.schedule,
-                  "of the learning rate: constant, step:every=100, cosine:warmup=20; `huddle list "
-                  "schedules`")
-      ->group(group)
-      ->capture_default_str();
-}
-
-void declare_files(CLI::App& command, TrainConfig& config) {
-  const char* group = "What to keep";
-  command.add_option("--out", config.out, "folder for summary.json and steps.jsonl")->group(group);
-  command
-      .add_option(
-          "--timeline", config.timeline,
-          "file for a trace of all workers, groups and links, to open in ui.perfetto.dev or "
-          "chrome://tracing (docs/timeline.md)")
-      ->group(group);
-  command
-      .add_option("--save", config.save,
-                  "folder for checkpoints: consensus.pt for PyTorch, and every worker's state")
-      ->group(group);
-  command
-      .add_option("--save-every", config.save_every, "steps between checkpoints; 0: one at the end")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--resume", config.resume,
-                  "go on from the checkpoint in this folder; its settings are taken over")
-      ->group(group);
-  command
-      .add_option("--evaluate-every", config.evaluate_every,
-                  "steps between models of the run that are judged after it; 0: only the last is")
-      ->group(group)
-      ->capture_default_str();
-  command.add_flag("--quiet", config.quiet, "no progress, no closing table")->group(group);
-  command.add_flag("--json", config.json, "print the summary as JSON instead of the closing table")
-      ->group(group);
-}
-
-void declare_injection(CLI::App& command, TrainConfig& config) {
-  const char* group = "The cluster: simulated (--engine sim) or injected in real time (seeded)";
-  CLI::Option* const file =
-      command
-          .add_option("--cluster", config.cluster,
-                      "a cluster file, as clusters/lan.toml (docs/clusters.md); takes the place of "
-                      "the options below but --wire")
-          ->group(group);
-  command
-      .add_option("--wire", config.wire,
-                  "what the model counts for on the network, as 102.4MB; default: what it is")
-      ->group(group);
-  command
-      .add_flag("--timing-only", config.timing_only,
-                "no values: a model of --wire bytes is timed, not trained (sim)")
-      ->group(group);
-  command
-      .add_option("--racks", config.racks,
-                  "racks x workers per rack, as 2x4: which workers are near one another")
-      ->group(group)
-      ->excludes(file);
-  command.add_option("--compute", config.compute, "compute time per step, as 10ms")
-      ->group(group)
-      ->excludes(file);
-  command.add_option("--jitter", config.jitter, "relative spread of --compute, as 0.1")
-      ->group(group)
-      ->excludes(file);
-  command
-      .add_option("--slow", config.slow,
-                  "WORKER:FACTOR for --compute, as 3:2.5; may be given several times")
-      ->group(group)
-      ->excludes(file);
-  command
-      .add_option("--latency", config.latency,
-                  "of every link, as 0.5ms; averages then travel as messages")
-      ->group(group)
-      ->excludes(file);
-  command.add_option("--bandwidth", config.bandwidth, "of every worker's link, as 1Gbps; likewise")
-      ->group(group)
-      ->excludes(file);
-  command
-      .add_option("--kill", config.kill,
-                  "WORKER@STEP, as 2@50; 2@50+3 dies inside an exchange, after 3 operations")
-      ->group(group)
-      ->excludes(file);
-}
-
-}  // namespace
-
-void declare_options(CLI::App& command, TrainConfig& config) {
-  const char* group = "Who trains, and how they synchronise";
-  command.add_option("--workers", config.workers, "how many workers")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--strategy", config.strategy,
-                  "name:key=value,...; `huddle list strategies` shows all")
-      ->group(group)
-      ->capture_default_str();
-  command.add_option("--engine", config.engine, "where workers run: `huddle list engines`")
-      ->group(group)
-      ->capture_default_str();
-  command
-      .add_option("--deadline", config.deadline,
-                  "seconds after which a wait without progress is an error")
-      ->group(group)
-      ->capture_default_str();
-  declare_workload(command, config);
-  declare_optimizer(command, config);
-  declare_files(command, config);
-  declare_injection(command, config);
-}
-
-namespace {
 
 // Other options, another name: reports compare what is alike.
 std::string name_of_options(const TrainConfig& config) {
@@ -287,7 +103,32 @@ Cluster cluster_of_options(const TrainConfig& config) {
          .step = Step{whole<std::int64_t>("--kill", parts[1])},
          .after_operations = parts.size() > 2 ? whole<int>("--kill", parts[2]) : 0});
   }
+  for (const Death& death : cluster.deaths)
+    if (std::count_if(cluster.deaths.begin(), cluster.deaths.end(),
+                      [&](const Death& other) { return other.worker == death.worker; }) > 1)
+      throw UsageError(concat("--kill names worker ", death.worker.value, " twice; it dies once."));
   return cluster;
+}
+
+// Throws UsageError with all that is wrong with it, under the options that say so.
+void check_cluster(const TrainConfig& config, const Cluster& cluster) {
+  using Part = ClusterProblem::Part;
+  std::vector<std::string> sentences;
+  for (const ClusterProblem& problem : find_problems(cluster)) {
+    std::string option;
+    if (problem.part == Part::model && !config.wire.empty())
+      option = concat("--wire ", config.wire, ": ");
+    if (config.cluster.empty()) {
+      if (problem.part == Part::slowdown)
+        option = concat("--slow ", config.slow.at(problem.index), ": ");
+      if (problem.part == Part::death)
+        option = concat("--kill ", config.kill.at(problem.index), ": ");
+      if (problem.part == Part::network) option = "--latency, --bandwidth: ";
+      if (problem.part == Part::compute) option = "--compute, --jitter: ";
+    }
+    sentences.push_back(option + problem.sentence);
+  }
+  if (!sentences.empty()) throw UsageError(joined(sentences, "\n"));
 }
 
 }  // namespace
@@ -297,7 +138,7 @@ Cluster cluster_of(const TrainConfig& config) {
       config.cluster.empty() ? cluster_of_options(config) : read_cluster_file(config.cluster);
   cluster.seed = static_cast<std::uint64_t>(config.seed);
   if (!config.wire.empty()) cluster.wire_bytes = parse_bytes("--wire", config.wire);
-  cluster.validate();
+  check_cluster(config, cluster);
   return cluster;
 }
 

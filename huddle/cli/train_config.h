@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "huddle/cli/number_option.h"
 #include "huddle/core/cluster.h"
 #include "huddle/train/checkpoint_index.h"
 #include "huddle/train/problem.h"
@@ -65,6 +66,10 @@ struct TrainConfig {
 // Adds all options to `command`, with their help; parsing fills `config`, which must outlive the
 // command.
 void declare_options(CLI::App& command, TrainConfig& config);
+
+// Which of them are numbers, and of what range. The command refuses others by itself; what comes
+// from a checkpoint is to be held against them, too.
+const std::vector<NumberOption>& train_numbers();
 
 // Takes from the checkpoint in config.resume what the command line left open, and returns what it
 // says. Throws UsageError where the two disagree.

@@ -21,32 +21,36 @@ bool is_in_range(const KeyInfo& key, double number) {
 }
 
 std::string range_of(const KeyInfo& key) {
-  const bool has_maximum = key.maximum < kUnbounded;
   const std::string least = plain(key.minimum);
   const std::string most = plain(key.maximum);
-  if (key.ends == KeyInfo::Ends::excluded)
-    return has_maximum ? concat("above ", least, " and below ", most) : concat("above ", least);
-  return has_maximum ? concat("from ", least, " to ", most) : concat("at least ", least);
+  return key.ends == KeyInfo::Ends::excluded ? concat("above ", least, " and below ", most)
+                                             : concat("from ", least, " to ", most);
 }
 
-double parse_number(std::string_view what, std::string_view name, const KeyInfo& key,
-                    const std::string& value) {
+bool is_allowed(const KeyInfo& key, const std::string& value) {
   double number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   const bool whole = key.type != KeyInfo::Type::integer || number == std::floor(number);
-  if (error == std::errc() && end == value.data() + value.size() && std::isfinite(number) &&
-      whole && is_in_range(key, number))
-    return number;
-  throw UsageError(concat(what, " '", name, "': ", key.name, "='", value, "' is not ",
-                          key.type == KeyInfo::Type::integer ? "a whole number " : "a number ",
-                          range_of(key), "."));
+  return error == std::errc() && end == value.data() + value.size() && std::isfinite(number) &&
+         whole && is_in_range(key, number);
+}
+
+// A fallback need not be a number itself ("0.9/N").
+void check_number(std::string_view what, std::string_view name, const KeyInfo& key,
+                  const std::string& value) {
+  if (is_allowed(key, value)) return;
+  throw UsageError(concat(
+      what, " '", name, "': ", key.name, "='", value, "' is not ",
+      key.type == KeyInfo::Type::integer ? "a whole number " : "a number ", range_of(key),
+      is_allowed(key, key.fallback) ? concat("; for example ", key.name, "=", key.fallback, ".")
+                                    : "."));
 }
 
 void validate(std::string_view what, const SpecInfo& info, const KeyInfo& key,
               const std::string& value) {
   if (key.type == KeyInfo::Type::text) return;
   if (key.type != KeyInfo::Type::choice) {
-    parse_number(what, info.name, key, value);
+    check_number(what, info.name, key, value);
   } else if (std::find(key.choices.begin(), key.choices.end(), value) == key.choices.end()) {
     throw UsageError(
         concat(what, " '", info.name, "': ", unknown_value(key.name, value, key.choices)));

@@ -146,12 +146,13 @@ TEST(Options, SaysWhereTheEndsOfARangeAreExcluded) {
   EXPECT_EQ(options("bsp:decay=0.001").number("decay"), 0.001);
   for (const char* const value : {"0", "1", "-1", "1.5"})
     EXPECT_TRUE(contains(refusal([&] { options(std::string("bsp:decay=") + value); }),
-                         "a number above 0 and below 1."))
+                         "a number above 0 and below 1; for example decay="))
         << value;
 }
 
-TEST(Options, NamesNoUpperEndWhereThereIsNone) {
-  EXPECT_TRUE(contains(refusal([] { options("bsp:period=0"); }), "a whole number at least 1."));
+TEST(Options, NamesTheUpperEndThatEveryNumberHas) {
+  EXPECT_TRUE(contains(refusal([] { options("bsp:period=0"); }),
+                       "a whole number from 1 to 9007199254740992; for example period="));
   EXPECT_NE(refusal([] { options("bsp:period=1e19"); }), "");
 }
 

@@ -46,6 +46,8 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
 
 std::string unknown_value(std::string_view what, std::string_view value,
                           std::span<const std::string> allowed) {
+  if (allowed.empty())
+    return concat("unknown ", what, " '", value, "'; there is none to choose from.");
   const std::string suggestion = nearest(value, allowed);
   return concat("unknown ", what, " '", value, "'",
                 suggestion.empty() ? "." : concat("; did you mean '", suggestion, "'?"),

@@ -176,9 +176,9 @@ ImageData held_out(const ImageData& data, double share) {
   check(share > 0 && share < 1, "a share that is held out lies between 0 and 1");
   std::vector<std::int64_t> order(static_cast<std::size_t>(data.train.size()));
   const auto count = static_cast<std::int64_t>(share * static_cast<double>(order.size()));
-  if (count == 0 || count == data.train.size())
-    throw UsageError(concat("--holdout is ", share, ", which leaves nothing of ", order.size(),
-                            " samples to ", count == 0 ? "judge by" : "train on", "; give 0.1."));
+  if (count == 0)
+    throw UsageError(concat("--holdout ", share, " leaves nothing of ", order.size(),
+                            " samples to judge by; give for example --holdout 0.1."));
   std::iota(order.begin(), order.end(), std::int64_t{0});
   Random(kHoldoutSeed).shuffle(order);
   const at::Tensor drawn = at::tensor(order, at::kLong);
