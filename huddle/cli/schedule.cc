@@ -32,7 +32,6 @@ constexpr std::size_t kColumns = 88;  // Of printed lines, where groups allow.
 constexpr int kMostListed = 64;       // Workers up to which every group is printed.
 constexpr int kMostPictured = 20;     // Workers up to which the picture fits a line.
 constexpr int kMostPhases = 16;       // Phases printed.
-constexpr int kMostWorkers = 1 << 20;
 constexpr int kMostNumbers = 1 << 18;    // Workers times phases in JSON.
 constexpr int kRandomSteps = 4;          // Steps shown of groups that never repeat.
 constexpr std::size_t kFirstGroups = 3;  // Groups printed of a large phase.
