@@ -104,6 +104,10 @@ class Simulation(TemporaryFolder):
                 (["--engine", "sim", "--cluster", lan, "--strategy", "ds_sync:radices=3x5"], "16"),
                 (["--timing-only", "--wire", "1MB"], "--engine sim"),
                 (["--engine", "sim", "--timing-only"], "--wire"),
+                (["--engine", "sim", "--wire", "1e12GB"], "--wire: '1e12GB' is not at least 1 kB and at most 100000"),
+                (["--engine", "sim", "--wire", "0B"], "--wire: '0B' is not at least 1 kB"),
+                (["--engine", "sim", "--wire", "100000GB", "--bandwidth", "1bps"], "it must be at most 1.25e+08 bytes"),
+                (["--engine", "sim", "--compute", "1e300s"], "--compute: '1e300s' is too long; a time is from 0 s to"),
                 (["--engine", "sim", "--timing-only", "--wire", "1MB", "--data", "digits"], "--data would do nothing"),
                 (["--engine", "sim:native=on"], "native")):
             answer = huddle("train", *arguments)

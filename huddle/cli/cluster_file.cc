@@ -50,7 +50,10 @@ class ClusterReader {
     read_deaths_and_halts();
     file_.one("model", [this](ConfigSection& model) {
       came_from(Part::model, model);
-      cluster_.wire_bytes = model.bytes("wire").value_or(0);
+      const std::optional<double> wire = model.bytes("wire");
+      if (wire == 0)
+        model.refuse_key("wire", "is 0; write at least \"1kB\", or leave it out for what it is.");
+      cluster_.wire_bytes = wire.value_or(0);
     });
     if (knows_workers_) report_problems();
   }

@@ -116,6 +116,13 @@ TEST(ClusterFileProblems, AreUnitsThatAreMissingWrongOrNegative) {
   expect_problem("F:3: 'latency' in [network]: '-1ms' is not", "[network]\nlatency = '-1ms'");
   expect_problem("F:3: 'wire' in [model] is true; write a number with a unit",
                  "[model]\nwire = true");
+  expect_problem("F:3: 'wire' in [model] is 0; write at least \"1kB\"", "[model]\nwire = '0B'");
+  expect_problem("F:2: the size of the model on the wire is 1e+21 bytes; it must be from 1000",
+                 "[model]\nwire = '1e12GB'");
+  expect_problem(
+      "F:3: 'step' in [compute]: '1e300s' is too long; a time is from 0 s to 1e+09 s, for example "
+      "0.1ms.",
+      "[compute]\nstep = '1e300s'");
 }
 
 TEST(ClusterFileProblems, AreSectionsOfTheWrongForm) {

@@ -78,7 +78,7 @@ void check_workload(const WorkloadOptions& workload) {
   update_of(config);
   if (workload.contains("epochs")) config.steps = kManySteps;  // How many, only the data tells.
   check_length(config);
-  if (!config.wire.empty()) parse_bytes("--wire", config.wire);
+  if (!config.wire.empty()) parse_wire("--wire", config.wire);
 }
 
 // Whether data is there, and what its classes are: looked at once, however many runs use it.
@@ -113,13 +113,14 @@ void check_run(KnownClasses& known, const ScenarioCase& one, const WorkloadOptio
   check_strategy(strategy, {one.cluster, update_of(config), config.clip_norm, steps});
   if (!config.timing_only) check_data(config, known);
   const double wire =
-      config.wire.empty() ? one.cluster.wire_bytes : parse_bytes("--wire", config.wire);
+      config.wire.empty() ? one.cluster.wire_bytes : parse_wire("--wire", config.wire);
   require(!config.timing_only || wire > 0,
           concat("case '", one.name,
                  "' is timed only and needs the size of the model: wire = \"102.4MB\" in "
                  "[workload], or in [cluster.model]."));
-  require(wire == 0 || wire >= 1024, concat("in case '", one.name, "' the model counts for ", wire,
-                                            " bytes; wire must be at least 1 kB, as \"102.4MB\"."));
+  Cluster cluster = one.cluster;
+  cluster.wire_bytes = wire;
+  cluster.validate();
 }
 
 // Sums in another order round otherwise, which is no difference between strategies.

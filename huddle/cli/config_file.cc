@@ -170,7 +170,7 @@ std::optional<double> ConfigSection::bandwidth(const std::string& key) {
 }
 
 std::optional<double> ConfigSection::bytes(const std::string& key) {
-  return with_unit(key, "102.4MB", 1, parse_bytes);
+  return with_unit(key, "102.4MB", 1e6, parse_bytes);
 }
 
 std::optional<std::vector<std::string>> ConfigSection::texts(const std::string& key) {

@@ -148,10 +148,9 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
                  "the end."));
   require(!config.timing_only || is_simulated(config.engine),
           "--timing-only needs --engine sim: on other engines time is what the training takes.");
-  require(
-      !config.timing_only || run.cluster.wire_bytes >= 1024,
-      "--timing-only needs the size of the model, at least 1 kB: --wire, as 102.4MB, or wire in "
-      "the cluster file.");
+  require(!config.timing_only || run.cluster.wire_bytes > 0,
+          "--timing-only needs the size of the model: --wire, as 102.4MB, or wire in the cluster "
+          "file.");
   if (config.timing_only) {
     prepare_timing(config, run, update);
     return;

@@ -137,7 +137,7 @@ Cluster cluster_of(const TrainConfig& config) {
   Cluster cluster =
       config.cluster.empty() ? cluster_of_options(config) : read_cluster_file(config.cluster);
   cluster.seed = static_cast<std::uint64_t>(config.seed);
-  if (!config.wire.empty()) cluster.wire_bytes = parse_bytes("--wire", config.wire);
+  if (!config.wire.empty()) cluster.wire_bytes = parse_wire("--wire", config.wire);
   check_cluster(config, cluster);
   return cluster;
 }

@@ -128,7 +128,8 @@ void declare_injection(CLI::App& command, TrainConfig& config) {
           ->group(group);
   command
       .add_option("--wire", config.wire,
-                  "what the model counts for on the network, as 102.4MB; default: what it is")
+                  "what the model counts for on the network, as 102.4MB (1kB to 100000GB); "
+                  "default: what it is")
       ->group(group);
   command
       .add_flag("--timing-only", config.timing_only,

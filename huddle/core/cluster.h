@@ -99,14 +99,15 @@ struct Cluster {
   std::vector<Death> deaths;
   std::vector<Halt> halts;
 
-  double wire_bytes = 0;  // What the model counts for on the network; 0: what it is.
+  double wire_bytes = 0;  // What the model counts for on the network (units.h); 0: what it is.
   std::uint64_t seed = 0;
 
   int rack_of(WorkerId worker) const {
     return workers_per_rack == 0 ? 0 : worker.value / workers_per_rack;
   }
   int racks() const {
-    return workers_per_rack == 0 ? 1 : (workers + workers_per_rack - 1) / workers_per_rack;
+    if (workers_per_rack == 0) return 1;
+    return workers / workers_per_rack + (workers % workers_per_rack == 0 ? 0 : 1);
   }
 
   // How long `work` seconds of one step's computation take on `worker`: slowed down, jittered and

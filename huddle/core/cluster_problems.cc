@@ -1,16 +1,21 @@
 #include "huddle/core/cluster_problems.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "huddle/core/text.h"
+#include "huddle/core/units.h"
 
 namespace huddle {
 namespace {
 
 using Part = ClusterProblem::Part;
+
+constexpr double kLeastBandwidth = 1.0 / 8;  // Bytes per second.
 
 class Finder {
  public:
@@ -31,8 +36,8 @@ class Finder {
     check_wander();
     check_each(Part::death, cluster_.deaths, &Finder::check_death);
     check_each(Part::halt, cluster_.halts, &Finder::check_halt);
-    look_at(Part::model);
-    expect_not_negative("the size of the model on the wire", cluster_.wire_bytes, " bytes");
+    if (found_.empty()) check_longest_step();
+    check_model();
     return std::move(found_);
   }
 
@@ -64,13 +69,22 @@ class Finder {
     return holds;
   }
 
-  bool expect_not_negative(std::string_view what, double value, std::string_view unit) {
-    return expect(value >= 0 && std::isfinite(value), what, value, unit, "finite and at least 0");
+  struct Range {
+    double least = 0;
+    double most = 0;
+  };
+
+  bool expect_in(Range range, std::string_view what, double value, std::string_view unit) {
+    return expect(value >= range.least && value <= range.most, what, value, unit,
+                  concat("from ", range.least, " to ", range.most, unit));
   }
 
-  bool expect_positive(std::string_view what, double value, std::string_view unit) {
-    return expect(value > 0 && std::isfinite(value), what, value, unit,
-                  "finite and greater than 0");
+  bool expect_time(std::string_view what, Seconds value) {
+    return expect_in({0, kLongestTime}, what, value, " s");
+  }
+
+  bool expect_factor(std::string_view what, double value) {
+    return expect_in({1e-6, 1e6}, what, value, "");
   }
 
   bool expect_share(std::string_view what, double value) {
@@ -78,7 +92,8 @@ class Finder {
   }
 
   bool expect_bandwidth(std::string_view what, double value) {
-    return expect(value > 0, what, value, " bytes/s", "greater than 0");
+    return expect(value >= kLeastBandwidth, what, value, " bytes/s",
+                  concat("at least ", kLeastBandwidth, " bytes/s (1 bps)"));
   }
 
   // Without workers every mention of one would be wrong; that there are none is said once.
@@ -133,15 +148,15 @@ class Finder {
     else if (workers >= 1 && per_rack > 0 && workers % per_rack != 0)
       report(workers, " workers do not fill racks of ", per_rack,
              "; the number of workers must be a multiple of it, for example ",
-             (workers / per_rack + 1) * per_rack, ".");
+             (std::int64_t{workers} / per_rack + 1) * per_rack, ".");
   }
 
   void check_network() {
     look_at(Part::network);
     expect_bandwidth("the bandwidth of a worker's connection", cluster_.nic_bytes_per_second);
     expect_bandwidth("the bandwidth of a rack's uplink", cluster_.uplink_bytes_per_second);
-    expect_not_negative("the latency inside a rack", cluster_.latency_in_rack, " s");
-    expect_not_negative("the latency between racks", cluster_.latency_between_racks, " s");
+    expect_time("the latency inside a rack", cluster_.latency_in_rack);
+    expect_time("the latency between racks", cluster_.latency_between_racks);
   }
 
   void check_override(const LinkOverride& link) {
@@ -149,7 +164,7 @@ class Finder {
     const std::string name = concat("the connection of ", to_string(link.place));
     if (link.bytes_per_second)
       expect_bandwidth(concat("the bandwidth of ", name), *link.bytes_per_second);
-    expect_not_negative(concat("the extra latency of ", name), link.extra_latency, " s");
+    expect_time(concat("the extra latency of ", name), link.extra_latency);
     for (std::size_t i = 0; i < index_; ++i)
       if (cluster_.link_overrides[i].place == link.place) {
         report(name, " is described twice; describe it once.");
@@ -168,7 +183,7 @@ class Finder {
     expect_exists("a path", path.a);
     if (path.a != path.b) expect_exists("a path", path.b);
     expect_bandwidth(concat("the bandwidth of ", name), path.link.bytes_per_second);
-    expect_not_negative(concat("the latency of ", name), path.link.latency, " s");
+    expect_time(concat("the latency of ", name), path.link.latency);
     for (std::size_t i = 0; i < index_; ++i) {
       const Path& other = cluster_.paths[i];
       if (std::minmax(other.a, other.b) == std::minmax(path.a, path.b)) {
@@ -181,9 +196,10 @@ class Finder {
   void check_background(const Background& traffic) {
     if (!expect_exists("background traffic", traffic.place)) return;
     const std::string name = concat("the background traffic of ", to_string(traffic.place));
-    const bool is_rate =
-        expect_positive(concat("the rate of ", name), traffic.bytes_per_second, " bytes/s");
-    expect_not_negative(concat("the beginning of ", name), traffic.from, " s");
+    const bool is_rate = expect_in({kLeastBandwidth, 1e18}, concat("the rate of ", name),
+                                   traffic.bytes_per_second, " bytes/s");
+    expect_time(concat("the beginning of ", name), traffic.from);
+    if (traffic.until != kForever) expect_time(concat("the end of ", name), traffic.until);
     if (!(traffic.from < traffic.until))
       report(name, " lasts from ", traffic.from, " s until ", traffic.until,
              " s; it must begin before it ends.");
@@ -217,31 +233,32 @@ class Finder {
   void check_variation(const Variation& variation) {
     if (!expect_exists("a variation", variation.place)) return;
     const std::string name = concat("the variation of ", to_string(variation.place));
-    if (!(variation.lowest > 0 && variation.lowest <= variation.highest &&
-          std::isfinite(variation.highest)))
+    if (!(variation.lowest >= 1e-6 && variation.lowest <= variation.highest &&
+          variation.highest <= 1e6))
       report(name, " goes from ", variation.lowest, " to ", variation.highest,
-             "; it must go from a number greater than 0 to a finite one that is not smaller, for "
-             "example from 0.2 to 1.");
-    expect_positive(concat("the time between draws of ", name), variation.every, " s");
+             "; it must go from at least 1e-06 to a number that is not smaller and at most 1e+06, "
+             "for example from 0.2 to 1.");
+    expect_in({1e-6, kLongestTime}, concat("the time between draws of ", name), variation.every,
+              " s");
     expect_limited(name, variation.place);
   }
 
   void check_cut(const Cut& cut) {
     if (!expect_exists("a cut", cut.place)) return;
-    expect_not_negative(concat("the time of the cut of ", to_string(cut.place)), cut.time, " s");
+    expect_time(concat("the time of the cut of ", to_string(cut.place)), cut.time);
   }
 
   void check_compute() {
     look_at(Part::compute);
-    expect_not_negative("the compute time per step", cluster_.compute_per_step, " s");
+    expect_time("the compute time per step", cluster_.compute_per_step);
     expect_share("the share of backward in the compute time", cluster_.backward_share);
-    expect_not_negative("the jitter", cluster_.jitter, "");
+    expect_in({0, 100}, "the jitter", cluster_.jitter, "");
   }
 
   void check_slowdown(const Slowdown& slowdown) {
     if (!expect_exists("a slowdown", slowdown.worker)) return;
     const std::string name = concat("the slowdown of worker ", slowdown.worker.value);
-    expect_positive(concat("the factor of ", name), slowdown.factor, "");
+    expect_factor(concat("the factor of ", name), slowdown.factor);
     if (slowdown.first.value < 0 || slowdown.first > slowdown.last)
       report(name, " lasts from step ", slowdown.first.value, " to step ", slowdown.last.value,
              "; it must begin at step 0 or later and not end before it begins.");
@@ -253,16 +270,16 @@ class Finder {
     if (random.workers < 0 || (cluster_.workers >= 1 && random.workers > cluster_.workers))
       report("the random slowdown hits ", random.workers, " workers of ", cluster_.workers,
              "; it must be between 0 and all of them.");
-    expect_positive("the factor of the random slowdown", random.factor, "");
+    expect_factor("the factor of the random slowdown", random.factor);
   }
 
   void check_pause(const Pause& pause) {
     if (pause.worker && !expect_exists("a pause", *pause.worker)) return;
     expect_share("the probability of a pause", pause.probability);
-    expect_not_negative("the time of a pause", pause.seconds, " s");
-    if (!(cluster_.compute_per_step > 0))
+    expect_time("the time of a pause", pause.seconds);
+    if (!(cluster_.compute_per_step >= 1e-9))
       report("there is a pause, but the compute time per step is ", cluster_.compute_per_step,
-             " s; a pause is spread over it, so it must be greater than 0.");
+             " s; a pause is spread over it, so it must be at least 1e-09 s.");
   }
 
   void check_wander() {
@@ -270,7 +287,7 @@ class Finder {
     const Wander& wander = cluster_.wander;
     expect(wander.amplitude >= 0 && wander.amplitude < 1, "the amplitude of the wander",
            wander.amplitude, "", "at least 0 and less than 1");
-    expect_positive("the period of the wander", wander.period_steps, " steps");
+    expect_in({0.1, 1e9}, "the period of the wander", wander.period_steps, " steps");
   }
 
   void check_death(const Death& death) {
@@ -280,7 +297,7 @@ class Finder {
       report(name, " is at step ", death.step.value, " after ", death.after_operations,
              " operations; both must be at least 0.");
     if (!death.time) return;
-    expect_not_negative(concat("the time of ", name), *death.time, " s");
+    expect_time(concat("the time of ", name), *death.time);
     if (death.step.value != 0 || death.after_operations != 0)
       report(name, " has a time, ", *death.time, " s, and a step, ", death.step.value, " (after ",
              death.after_operations, " operations); it must have one or the other.");
@@ -289,8 +306,45 @@ class Finder {
   void check_halt(const Halt& halt) {
     if (!expect_exists("a halt", halt.worker)) return;
     const std::string name = concat("the halt of worker ", halt.worker.value);
-    expect_not_negative(concat("the beginning of ", name), halt.from, " s");
-    expect_not_negative(concat("the length of ", name), halt.seconds, " s");
+    expect_time(concat("the beginning of ", name), halt.from);
+    expect_time(concat("the length of ", name), halt.seconds);
+  }
+
+  // Slowdowns of one worker multiply. REQUIRES: each of them is in order.
+  void check_longest_step() {
+    std::map<WorkerId, double> factors;
+    for (const Slowdown& slowdown : cluster_.slowdowns)
+      factors.try_emplace(slowdown.worker, 1).first->second *= std::max(1.0, slowdown.factor);
+    const double random =
+        cluster_.random_slowdown.workers > 0 ? std::max(1.0, cluster_.random_slowdown.factor) : 1;
+    look_at(Part::compute);
+    for (const auto& [worker, factor] : factors) {
+      const Seconds longest = cluster_.compute_per_step * random * factor;
+      if (!(longest <= kLongestTime))
+        report("slowed down by all its factors, a step of worker ", worker.value, " takes ",
+               longest, " s; it must take at most ", kLongestTime, " s.");
+    }
+  }
+
+  double slowest_link() const {
+    double slowest = std::min(cluster_.nic_bytes_per_second, cluster_.uplink_bytes_per_second);
+    for (const LinkOverride& link : cluster_.link_overrides)
+      slowest = std::min(slowest, link.bytes_per_second.value_or(kUnlimited));
+    for (const Path& path : cluster_.paths) slowest = std::min(slowest, path.link.bytes_per_second);
+    return slowest;
+  }
+
+  void check_model() {
+    look_at(Part::model);
+    const double bytes = cluster_.wire_bytes;
+    if (bytes == 0 || !expect_in({kLeastWireBytes, kMostWireBytes},
+                                 "the size of the model on the wire", bytes, " bytes"))
+      return;
+    const double slowest = slowest_link();
+    if (found_.empty() && bytes > kLongestTime * slowest)
+      report("the size of the model on the wire is ", bytes, " bytes, which take ", bytes / slowest,
+             " s over a link of ", slowest, " bytes/s; it must be at most ", kLongestTime * slowest,
+             " bytes there, which take ", kLongestTime, " s.");
   }
 
   const Cluster& cluster_;

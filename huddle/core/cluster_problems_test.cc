@@ -319,7 +319,83 @@ TEST(ClusterProblems, AreDeathsHaltsAndSizesThatCannotBe) {
   expect_problem("length of the halt of worker 0 is inf", [](Cluster& cluster) {
     cluster.halts = {{.worker = {0}, .from = 1, .seconds = kForever}};
   });
-  expect_problem("model on the wire is -1", [](Cluster& cluster) { cluster.wire_bytes = -1; });
+  for (const double bytes : {-1.0, 999.0, 1.1e14, kNan, kUnlimited})
+    expect_problem("model on the wire is", [=](Cluster& cluster) { cluster.wire_bytes = bytes; });
+  expect_problem("which take 1e+11 s over a link of 1000 bytes/s; it must be at most 1e+12 bytes",
+                 [](Cluster& cluster) { cluster.wire_bytes = 1e14; });
+  expect_none([](Cluster& cluster) {
+    cluster.wire_bytes = 1e14;
+    cluster.nic_bytes_per_second = cluster.uplink_bytes_per_second = 1e9;
+  });
+}
+
+// Every number that a file may hold, in turn, beyond what can be told or would ever end.
+TEST(ClusterProblems, AreExtremesOfEveryNumber) {
+  const std::string time = "it must be from 0 to 1e+09 s.";
+  for (const double seconds : {1.1e9, 1e300}) {
+    expect_problem(time, [=](Cluster& cluster) { cluster.compute_per_step = seconds; });
+    expect_problem(time, [=](Cluster& cluster) { cluster.latency_in_rack = seconds; });
+    expect_problem(time, [=](Cluster& cluster) { cluster.latency_between_racks = seconds; });
+    expect_problem(time, [=](Cluster& cluster) {
+      cluster.link_overrides = {{.place = kWorker1, .extra_latency = seconds}};
+    });
+    expect_problem(time, [=](Cluster& cluster) {
+      cluster.paths = {{kRack0, kRack1, {.latency = seconds}}};
+    });
+    expect_problem(time, [=](Cluster& cluster) {
+      cluster.background = {{.place = kWorker1, .bytes_per_second = 1, .from = seconds}};
+    });
+    expect_problem(time, [=](Cluster& cluster) {
+      cluster.background = {{.place = kWorker1, .bytes_per_second = 1, .until = seconds}};
+    });
+    expect_problem(
+        time, [=](Cluster& cluster) { cluster.cuts = {{.place = kWorker1, .time = seconds}}; });
+    expect_problem(
+        time, [=](Cluster& cluster) { cluster.pauses = {{.probability = 1, .seconds = seconds}}; });
+    expect_problem(time, [=](Cluster& cluster) {
+      cluster.deaths = {{.worker = {0}, .step = {}, .time = seconds}};
+    });
+    expect_problem(time,
+                   [=](Cluster& cluster) { cluster.halts = {{.worker = {0}, .from = seconds}}; });
+    expect_problem(time, [=](Cluster& cluster) {
+      cluster.halts = {{.worker = {0}, .from = 0, .seconds = seconds}};
+    });
+  }
+  expect_problem("from 1e-06 to 1e+09 s", [](Cluster& cluster) {
+    cluster.variations = {{.place = kWorker1, .every = 1e-9}};
+  });
+  expect_problem("at least 1e-06", [](Cluster& cluster) {
+    cluster.variations = {{.place = kWorker1, .lowest = 1e-300, .highest = 1}};
+  });
+  expect_problem("at most 1e+06", [](Cluster& cluster) {
+    cluster.variations = {{.place = kWorker1, .lowest = 1, .highest = 1e300}};
+  });
+  expect_problem("at least 0.125 bytes/s (1 bps)",
+                 [](Cluster& cluster) { cluster.nic_bytes_per_second = 1e-300; });
+  expect_problem("from 0 to 100", [](Cluster& cluster) { cluster.jitter = 1e300; });
+  expect_problem("from 0.1 to 1e+09 steps",
+                 [](Cluster& cluster) { cluster.wander.period_steps = 1e-300; });
+  expect_problem("at least 1e-09 s", [](Cluster& cluster) {
+    cluster.compute_per_step = 1e-300;
+    cluster.pauses = {{.probability = 0.1, .seconds = 1}};
+  });
+  for (const double factor : {1e-300, 1e300}) {
+    expect_problem("from 1e-06 to 1e+06", [=](Cluster& cluster) {
+      cluster.slowdowns = {{.worker = {0}, .factor = factor, .first = {}}};
+    });
+    expect_problem("from 1e-06 to 1e+06",
+                   [=](Cluster& cluster) { cluster.random_slowdown.factor = factor; });
+  }
+  expect_problem("a step of worker 2 takes 1e+11 s", [](Cluster& cluster) {
+    cluster.slowdowns.assign(2, {.worker = {2}, .factor = 1e6, .first = {}});
+  });
+}
+
+TEST(ClusterProblems, OfRacksNameNumbersBeyondAnInt) {
+  expect_problem("for example 2147483648", [](Cluster& cluster) {
+    cluster.workers = std::numeric_limits<int>::max();
+    cluster.workers_per_rack = 1 << 16;
+  });
 }
 
 }  // namespace

@@ -317,8 +317,8 @@ TEST(Cluster, RefusesWithAllProblemsAtOnce) {
     FAIL() << "not refused";
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
-                 "the latency inside a rack is -2 s; it must be finite and at least 0.\n"
-                 "the jitter is -1; it must be finite and at least 0.");
+                 "the latency inside a rack is -2 s; it must be from 0 to 1e+09 s.\n"
+                 "the jitter is -1; it must be from 0 to 100.");
   }
 }
 

@@ -26,7 +26,8 @@ double parse(std::string_view what, std::string_view text, std::span<const Unit>
   while (suffix.starts_with(' ')) suffix.remove_prefix(1);
   std::vector<std::string> names;
   for (const Unit& unit : units) {
-    if (error == std::errc() && unit.name == suffix && number >= 0 && std::isfinite(number))
+    if (error == std::errc() && unit.name == suffix && number >= 0 &&
+        std::isfinite(number * unit.factor))
       return number * unit.factor;
     names.push_back(unit.name);
   }
@@ -39,7 +40,11 @@ double parse(std::string_view what, std::string_view text, std::span<const Unit>
 
 Seconds parse_seconds(std::string_view what, std::string_view text) {
   static const std::vector<Unit> units{{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}};
-  return parse(what, text, units, "0.1ms");
+  const Seconds seconds = parse(what, text, units, "0.1ms");
+  if (seconds > kLongestTime)
+    throw UsageError(concat(what, ": '", text, "' is too long; a time is from 0 s to ",
+                            kLongestTime, " s, for example 0.1ms."));
+  return seconds;
 }
 
 double parse_bytes(std::string_view what, std::string_view text) {
@@ -47,6 +52,15 @@ double parse_bytes(std::string_view what, std::string_view text) {
                                        {"GB", 1e9},    {"KiB", 0x1p10}, {"MiB", 0x1p20},
                                        {"GiB", 0x1p30}};
   return parse(what, text, units, "102.4MB");
+}
+
+double parse_wire(std::string_view what, std::string_view text) {
+  const double bytes = parse_bytes(what, text);
+  if (bytes < kLeastWireBytes || bytes > kMostWireBytes)
+    throw UsageError(concat(what, ": '", text,
+                            "' is not at least 1 kB and at most 100000 GB; for example 102.4MB. "
+                            "Without it the model counts for what it is."));
+  return bytes;
 }
 
 double parse_bandwidth(std::string_view what, std::string_view text) {
