@@ -4,6 +4,7 @@ Run: python3 tests/bad_input_test.py build/huddle
 """
 
 import concurrent.futures
+import json
 import os
 import pathlib
 import shutil
@@ -27,6 +28,12 @@ FILES = {
                  '[[strategy]]\nrun = "bsp"\n',
     "idle_run.toml": '[workload]\nbatch = 8\n[cluster]\nworkers = 2\ncompute.step = "1ms"\n'
                      '[[strategy]]\nrun = "bsp"\nworkload.data = "quadratic"\n',
+    "lone.toml": '[workload]\nsteps = 2\n[cluster]\nworkers = 2\ncompute.step = "1ms"\n[[strategy]]\nrun = "bsp"\n',
+    "foreign/summary.json": '{"what": "mine"}',
+    "foreign/checkpoint.json": '{"what": "mine"}',
+    "foreign/results.json": '{"what": "mine"}',
+    "tensors/consensus.pt": "mine",
+    "begun/steps.jsonl": '{"worker":0,"step":0,"progress":1}\n',
     "pipe.toml": '[workload]\nsteps = 2\n[cluster]\nfile = "pipe"\n[[strategy]]\nrun = "bsp"\n',
 }
 
@@ -131,7 +138,31 @@ DOES_NOTHING = [
     Case("compare idle_run.toml", "idle_run.toml:", "--batch would do nothing", "no samples"),
 ]
 
-CASES = NO_REGULAR_FILE + NO_SUCH_NUMBER + DOES_NOTHING
+OVERWRITES = [
+    Case("train --steps 2 --timeline precious.txt", "--timeline precious.txt", "Huddle has not written"),
+    Case("train --steps 2 --timeline precious.txt --replace", "--timeline precious.txt", "Huddle has not written"),
+    Case("train --steps 2 --timeline pipe", "--timeline pipe", "Huddle has not written"),
+    Case("train --steps 2 --timeline timeline.json", "--timeline timeline.json", "--replace"),
+    Case("train --steps 2 --out new --timeline new/steps.jsonl", "--timeline new/steps.jsonl", "--out new"),
+    Case("train --steps 2 --out run", "--out run", "summary.json", "--replace"),
+    Case("train --steps 2 --out begun", "--out begun", "steps.jsonl", "--replace"),
+    Case("train --steps 2 --out foreign", "--out foreign", "summary.json", "Huddle has not written"),
+    Case("train --steps 2 --out foreign --replace", "--out foreign", "summary.json", "Huddle has not written"),
+    Case("train --steps 2 --save saved", "--save saved", "holds a checkpoint already", "--resume", "--replace"),
+    Case("train --steps 2 --save foreign --replace", "--save foreign", "checkpoint.json", "Huddle has not written"),
+    Case("train --steps 2 --save tensors --replace", "--save tensors", "consensus.pt"),
+    Case("train --resume saved --steps 9 --save saved --out other", "--out other", "--replace"),
+    Case("train --steps 2 --replace", "--replace would do nothing", "--out"),
+    Case("compare tiny.toml --out foreign", "--out foreign", "results.json", "Huddle has not written"),
+    Case("compare tiny.toml --out foreign --replace", "--out foreign", "results.json", "Huddle has not written"),
+    Case("compare lone.toml --out comparison", "--out comparison", "'tiny'", "--replace"),
+    Case("report run --out precious.txt", "'precious.txt'", "Huddle has not written", "--out"),
+    Case("report foreign_page", "report.html'", "Huddle has not written", "--out"),
+    Case("report run --out /dev/null", "'/dev/null'", "--out"),
+    Case("report run --out folder", "'folder'", "a folder"),
+]
+
+CASES = NO_REGULAR_FILE + NO_SUCH_NUMBER + DOES_NOTHING + OVERWRITES
 
 
 def huddle(*arguments, cwd):
@@ -155,6 +186,7 @@ class BadInput(unittest.TestCase):
         cls.written.mkdir()
         (cls.written / "tiny.toml").write_text(FILES["tiny.toml"])
         for command in ("train --steps 5 --quiet --workers 2 --out run --save saved --timeline timeline.json",
+                        "train --steps 5 --quiet --workers 2 --out other --seed 2",
                         "compare tiny.toml --quiet --out comparison"):
             answer = huddle(*command.split(), cwd=cls.written)
             assert answer.returncode == 0, answer.stderr
@@ -165,6 +197,8 @@ class BadInput(unittest.TestCase):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
         (folder / "folder").mkdir()
+        shutil.copytree(folder / "run", folder / "foreign_page")
+        (folder / "foreign_page" / "report.html").write_text("mine")
         shutil.copytree(folder / "saved", folder / "piped_state")
         shutil.copytree(folder / "run", folder / "piped_steps")
         shutil.copytree(folder / "comparison", folder / "piped_comparison")
@@ -198,6 +232,21 @@ class BadInput(unittest.TestCase):
             for case, wrong in zip(CASES, pool.map(self.try_one, range(len(CASES)))):
                 with self.subTest(case.command):
                     self.assertEqual(wrong, [])
+
+    def test_what_is_huddles_own_is_replaced_when_it_is_given_up_or_gone_on_with(self):
+        folder = self.root / "own"
+        self.prepare(folder)
+        for command in ("train --steps 3 --quiet --workers 2 --out run --save saved --timeline timeline.json --replace",
+                        "train --resume saved --steps 6 --quiet --out run --save ./saved/",
+                        "train --resume saved --steps 7 --quiet --out other --replace",
+                        "compare tiny.toml --quiet --out comparison",
+                        "compare lone.toml --quiet --out comparison --replace",
+                        "report run", "report run", "report run other --out both.html"):
+            with self.subTest(command):
+                answer = huddle(*command.split(), cwd=folder)
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertEqual(json.loads((folder / "run" / "summary.json").read_text())["steps_done"], 6)
+        self.assertEqual(json.loads((folder / "comparison" / "results.json").read_text())["scenario"]["name"], "lone")
 
     def test_an_interrupt_ends_preparations_at_once(self):
         # Its data takes seconds to make. Signals are looked after once they are blocked.

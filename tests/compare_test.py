@@ -327,7 +327,7 @@ basline = "x"
             for kind in (["--data", "digits", "--model", "mlp:hidden=130"], ["--timing-only"]):
                 folder = self.folder / "run"
                 answer = huddle("train", "--engine", "sim", "--cluster", cluster, "--strategy", strategy, "--steps", 24,
-                                "--quiet", "--out", folder, *kind)
+                                "--quiet", "--replace", "--out", folder, *kind)
                 self.assertEqual(answer.returncode, 0, answer.stderr)
                 times.append(end_times(folder))
             self.assertEqual(times[0].keys(), times[1].keys())

@@ -311,7 +311,7 @@ class Endings(TemporaryFolder):
         for kill in ("2@7", "2@7+1", "2@7+5"):
             for engine in ("threads", "threads:native=off"):
                 answer = huddle("train", "--workers", 5, "--steps", 50, "--kill", kill, "--engine", engine, "--out",
-                                self.folder / "out")
+                                self.folder / "out", "--replace")
                 self.assertEqual(answer.returncode, 1, answer.stderr)
                 self.assertIn("worker 2 died", answer.stderr)
                 summary = self.summary()

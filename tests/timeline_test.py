@@ -106,7 +106,7 @@ class Trace:
 
 class Timeline(TemporaryFolder):
     def trace(self, *arguments):
-        answer = huddle("train", "--quiet", *arguments, "--out", self.folder / "out", "--timeline",
+        answer = huddle("train", "--quiet", "--replace", *arguments, "--out", self.folder / "out", "--timeline",
                         self.folder / "timeline.json")
         self.assertEqual(answer.returncode, 0, answer.stderr)
         return Trace(self.folder / "timeline.json")

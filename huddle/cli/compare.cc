@@ -42,6 +42,7 @@ struct CompareConfig {
   bool json = false;
   bool quiet = false;
   bool fresh = false;
+  bool replace = false;
   bool timeline = false;
 };
 
@@ -338,7 +339,7 @@ int compare_command(const CLI::App& command, const CompareConfig& config) {
   const ComparisonFolder folder(
       config.out.empty() ? std::filesystem::path("out/compare") / safe_name(scenario.name)
                          : std::filesystem::path(config.out),
-      scenario, plan, program_identity());
+      scenario, plan, program_identity(), config.replace ? Older::replace : Older::refuse);
   const Seconds begun = steady_seconds();
   // What follows depends on the rates, so that they are found before the rest is planned.
   const ComparisonPlan tuning_plan = plan;
@@ -384,6 +385,8 @@ void add_compare_command(CLI::App& program, int& status) {
   command->add_flag("--json", config->json, "print results.json instead of the tables");
   command->add_flag("--quiet", config->quiet, "no progress, no tables");
   command->add_flag("--fresh", config->fresh, "run again what has been run before");
+  command->add_flag("--replace", config->replace,
+                    "give up the comparison of another scenario that --out holds");
   command->add_flag("--timeline", config->timeline,
                     "a trace of each run, runs/<run>/timeline.json in the folder "
                     "(docs/timeline.md)");

@@ -28,10 +28,10 @@ namespace {
 constexpr std::int64_t kManySteps = 1'000'000'000;
 
 // Options that a comparison sets itself, or that its cluster takes the place of.
-constexpr std::array<std::string_view, 22> kNotOfAWorkload{
-    "help",  "strategy", "engine", "workers", "seed",    "cluster",   "out",  "save",
-    "racks", "compute",  "jitter", "slow",    "latency", "bandwidth", "kill", "save_every",
-    "quiet", "json",     "resume", "plan",    "version", "timeline"};
+constexpr std::array<std::string_view, 23> kNotOfAWorkload{
+    "help",  "strategy", "engine", "workers", "seed",    "cluster",   "out",     "save",
+    "racks", "compute",  "jitter", "slow",    "latency", "bandwidth", "kill",    "save_every",
+    "quiet", "json",     "resume", "plan",    "replace", "version",   "timeline"};
 
 std::vector<std::string> workload_keys() {
   CLI::App command;

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 
 #include "huddle/core/error.h"
@@ -20,6 +21,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The file that a comparison locks says whose it is, from its beginning on: this and the scenario.
+constexpr const char* kLock = ".lock";
+constexpr std::string_view kMark = "huddle compare ";
+
 Json note_in(const std::filesystem::path& run) {
   const std::filesystem::path file = run / "run.json";
   return std::filesystem::is_regular_file(file)
@@ -27,32 +32,72 @@ Json note_in(const std::filesystem::path& run) {
              : Json();
 }
 
-int locked(const std::filesystem::path& folder) {
-  const int file = ::open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0)
-    throw UsageError(concat("cannot write into the folder '", folder.string(),
-                            "': ", std::generic_category().message(errno), "."));
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0) {
-    ::close(file);
+int locked(const std::filesystem::path& folder, const std::string& scenario) {
+  const int file = ::open((folder / kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  const bool is_open = file >= 0;
+  const bool is_ours = is_open && ::flock(file, LOCK_EX | LOCK_NB) == 0;
+  if (is_ours && ::ftruncate(file, 0) == 0 && write_all(file, concat(kMark, scenario, "\n")))
+    return file;
+  const std::string why = std::generic_category().message(errno);
+  if (is_open) ::close(file);
+  if (is_open && !is_ours)
     throw UsageError(concat("another comparison is at work in '", folder.string(),
                             "'; wait for it, or name another folder with --out."));
+  throw UsageError(concat("cannot write into the folder '", folder.string(), "': ", why, "."));
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw UsageError(
+        concat("cannot make the folder '", folder.string(), "': ", error.message(), "."));
+}
+
+// The scenario whose comparison is in the folder; nothing where there is none.
+std::optional<std::string> compared_in(const std::filesystem::path& folder) {
+  if (std::filesystem::is_regular_file(folder / kLock)) {
+    const std::string mark = read_file(folder / kLock, kMostTextBytes);
+    if (mark.starts_with(kMark) && mark.ends_with('\n'))
+      return mark.substr(kMark.size(), mark.size() - kMark.size() - 1);
   }
-  return file;
+  const std::filesystem::path results = folder / "results.json";
+  if (!is_own(results, OwnFile::results)) return {};
+  const Json json = Json::parse(read_file(results, kMostResultBytes), nullptr, false);
+  const Json scenario = json.is_object() ? json.value("scenario", Json()) : Json();
+  const Json name = scenario.is_object() ? scenario.value("name", Json()) : Json();
+  return name.is_string() ? name.get<std::string>() : "";
+}
+
+// Throws UsageError unless a comparison of `scenario` may be written there. True: one of another
+// scenario is to be given up.
+bool check_contents(const std::filesystem::path& folder, const std::string& scenario, Older older) {
+  const std::string place = concat("--out ", folder.string());
+  check_replaceable(folder / "results.json", OwnFile::results, Older::replace, place);
+  check_replaceable(folder / "report.html", OwnFile::report, Older::replace, place);
+  const std::optional<std::string> before = compared_in(folder);
+  for (const char* part : {"cases", "runs", kLock})
+    if (!before && std::filesystem::exists(folder / part))
+      throw UsageError(concat(place, ": there is a '", part, "' that no comparison has written; ",
+                              "name another folder."));
+  if (!before || before == scenario) return false;
+  if (older == Older::refuse)
+    throw UsageError(concat(place, ": it holds the comparison '", *before,
+                            "'; name another folder, or give it up with --replace."));
+  return true;
 }
 
 }  // namespace
 
 ComparisonFolder::ComparisonFolder(std::filesystem::path path, const Scenario& scenario,
-                                   const ComparisonPlan& plan, std::string program)
+                                   const ComparisonPlan& plan, std::string program, Older older)
     : path_(std::move(path)), program_(std::move(program)) {
-  std::error_code error;
-  for (const char* part : {"cases", "runs"}) {
-    std::filesystem::create_directories(path_ / part, error);
-    if (error)
-      throw UsageError(
-          concat("cannot make the folder '", (path_ / part).string(), "': ", error.message(), "."));
-  }
-  lock_ = locked(path_);
+  const bool is_given_up = check_contents(path_, scenario.name, older);
+  make_folder(path_);
+  lock_ = locked(path_, scenario.name);
+  for (const char* part : {"results.json", "report.html", "cases", "runs"})
+    if (is_given_up) std::filesystem::remove_all(path_ / part);
+  for (const char* part : {"cases", "runs"}) make_folder(path_ / part);
   for (std::size_t i = 0; i < scenario.cases.size(); ++i) {
     const ScenarioCase& one = scenario.cases[i];
     ConfigTable named = one.description;

@@ -12,6 +12,7 @@
 
 #include "huddle/cli/comparison_plan.h"
 #include "huddle/core/ids.h"
+#include "huddle/report/own_files.h"
 
 namespace huddle {
 
@@ -19,10 +20,11 @@ namespace huddle {
 class ComparisonFolder {
  public:
   // Makes the folder and writes the clusters of all cases. `program`: what the runs are made with;
-  // those of another program are not taken over. Throws UsageError where it cannot be written, or
-  // while another comparison is at work there.
+  // those of another program are not taken over. Throws UsageError where it cannot be written,
+  // while another comparison is at work there, where files would be replaced that Huddle has not
+  // written, and where it holds the comparison of another scenario that `older` does not give up.
   ComparisonFolder(std::filesystem::path path, const Scenario& scenario, const ComparisonPlan& plan,
-                   std::string program);
+                   std::string program, Older older = Older::refuse);
   ~ComparisonFolder();
   ComparisonFolder(const ComparisonFolder&) = delete;
   ComparisonFolder& operator=(const ComparisonFolder&) = delete;

@@ -52,5 +52,36 @@ TEST_F(ComparisonFolderTest, ARunThatIsDisownedIsNotDoneWhateverItWrote) {
   EXPECT_FALSE(folder.is_outdated(run_));
 }
 
+TEST_F(ComparisonFolderTest, TheComparisonOfAnotherScenarioIsGivenUpOnlyIfAskedFor) {
+  make(open(), 2);
+  scenario_.name = "other";
+  try {
+    open();
+    ADD_FAILURE() << "not refused";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("--replace"), std::string::npos) << error.what();
+  }
+  const ComparisonFolder folder(scratch_.path(), scenario_, {.case_files = {"cases/all.toml"}},
+                                "1.0", Older::replace);
+  EXPECT_FALSE(std::filesystem::exists(folder.run(run_))) << "a run of the other scenario";
+}
+
+TEST_F(ComparisonFolderTest, FilesOfOthersAreNeverReplaced) {
+  for (const char* const name :
+       {"results.json", "report.html", "cases/all.toml", "runs/x", ".lock"}) {
+    const std::filesystem::path file = scratch_.write(name, "mine");
+    for (const Older older : {Older::refuse, Older::replace})
+      EXPECT_THROW(ComparisonFolder(scratch_.path(), scenario_, {.case_files = {"cases/all.toml"}},
+                                    "1.0", older),
+                   UsageError)
+          << name;
+    const std::string first = file.lexically_relative(scratch_.path()).begin()->string();
+    std::filesystem::remove_all(scratch_.path() / first);
+    EXPECT_TRUE(std::filesystem::is_empty(scratch_.path())) << name;
+  }
+  scratch_.write("notes.txt", "beside it");
+  EXPECT_NO_THROW(open());
+}
+
 }  // namespace
 }  // namespace huddle

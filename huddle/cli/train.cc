@@ -15,6 +15,7 @@
 #include "huddle/cli/interrupt.h"
 #include "huddle/cli/train_check.h"
 #include "huddle/cli/train_config.h"
+#include "huddle/cli/train_outputs.h"
 #include "huddle/core/error.h"
 #include "huddle/core/network.h"
 #include "huddle/core/text.h"
@@ -135,6 +136,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
              const std::optional<CheckpointInfo>& resumed) {
   if (config.timing_only) check_timing_options(command);
   check_options(command, config);
+  check_outputs(config);
   run.cluster = cluster_of(config);
   adopt_cluster(command, config, run.cluster);
   const UpdateOptions update = update_of(config);
@@ -175,8 +177,9 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
                              WorkerId worker) { return folder.load_worker(info, worker); };
   if (!config.save.empty()) run.options.save = CheckpointFolder(config.save);
   if (run.options.save)
-    run.options.save->prepare(config.save == config.resume ? CheckpointFolder::Older::replace
-                                                           : CheckpointFolder::Older::refuse);
+    run.options.save->prepare(config.replace || is_same_path(config.save, config.resume)
+                                  ? CheckpointFolder::Older::replace
+                                  : CheckpointFolder::Older::refuse);
   make_files(config, run);
 }
 

@@ -48,6 +48,7 @@ struct TrainConfig {
   std::string timeline;
   std::string save;
   std::int64_t save_every = 0;
+  bool replace = false;
   std::string resume;
   std::string cluster;
   std::string wire;

@@ -105,6 +105,10 @@ void declare_files(CLI::App& command, TrainConfig& config) {
       ->group(group)
       ->capture_default_str();
   command
+      .add_flag("--replace", config.replace,
+                "give up what an earlier run left where this one writes (never other files)")
+      ->group(group);
+  command
       .add_option("--resume", config.resume,
                   "go on from the checkpoint in this folder; its settings are taken over")
       ->group(group);

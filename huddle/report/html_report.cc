@@ -11,6 +11,7 @@
 #include "huddle/core/error.h"
 #include "huddle/core/replace_file.h"
 #include "huddle/core/text.h"
+#include "huddle/report/own_files.h"
 
 namespace huddle {
 
@@ -56,6 +57,8 @@ void write_report(const std::vector<std::filesystem::path>& folders,
         "this Huddle was built without Chart.js, so it cannot make reports. Install it (on Debian: "
         "apt-get install libjs-chart.js) and build again.");
   if (std::filesystem::is_directory(file)) refuse(file, "it is a folder");
+  if (std::filesystem::exists(file) && !is_own(file, OwnFile::report))
+    refuse(file, "it exists, and Huddle has not written it as a report");
   const std::string data = escaped_for_script(report_data(folders, progress));
   const std::string_view page = page_text();
   const std::size_t place = page.find(kPlaceOfData);
