@@ -20,18 +20,11 @@ SCENARIOS = ["sesgd_latency", "ds_sync_bottleneck", "overlap_hiding", "p_reduce_
 STUDIES = ["accuracy"]  # Hours: only where it is named.
 
 
-def matrix(results, corner, labels, cell):
-    """Rows are strategies, columns cases; `cell` makes the text of one. One column where all cases are alike."""
-    rows = {(row["case"], row["label"]): row for row in results["table"]}
-    cases = list(dict.fromkeys(row["case"] for row in results["table"]))
-    cells = {label: [cell(rows[case, label]) if (case, label) in rows else "-" for case in cases] for label in labels}
-    if all(len(set(texts) - {"-"}) <= 1 for texts in cells.values()):
-        cases = ["in all cases"]
-        cells = {label: [next((text for text in texts if text != "-"), "-")] for label, texts in cells.items()}
-    yield f"| {corner} | " + " | ".join(cases) + " |"
-    yield "| --- |" + " --- |" * len(cases)
-    for label, texts in cells.items():
-        yield f"| {label} | " + " | ".join(texts) + " |"
+def table(heads, rows):
+    yield "| " + " | ".join(heads) + " |"
+    yield "| --- |" + " --- |" * (len(heads) - 1)
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
     yield ""
 
 
@@ -39,53 +32,70 @@ def entry(row, name):
     return next((one for one in row["baselines"] if one["name"] == name), None)
 
 
-def speedup(name, key):
-    """How many times as fast, with its 95 % interval where seeds leave some doubt."""
-    def cell(row):
-        one = entry(row, name)
-        if one is None or one[key] is None:
-            return "-"
-        interval = one[f"{key}_interval"]
-        if interval is None or interval["high"] - interval["low"] < 0.01:
-            return f"{one[key]:.2f}"
-        return f"{one[key]:.2f} ({interval['low']:.2f} to {interval['high']:.2f})"
-    return cell
+def interval(value, form):
+    """The 95 % interval, where seeds leave any doubt that two digits show."""
+    if value is None or value["high"] - value["low"] < 0.01:
+        return ""
+    return f" ({value['low']:{form}} to {value['high']:{form}})"
 
 
-def points(name):
-    def cell(row):
-        one = entry(row, name)
-        if one is None or one["points"] is None:
-            return "-"
-        interval = one["points_interval"]
-        doubt = f" ({interval['low']:+.2f} to {interval['high']:+.2f})" if interval else ""
-        return f"{one['points']:+.2f}{doubt}"
-    return cell
+def times(row, names, key):
+    """How many times as fast as each of the baselines; the interval is that over the last."""
+    values = [entry(row, name) for name in names]
+    cells = ["-" if one is None or one[key] is None else f"{one[key]:.2f}" for one in values]
+    if all(cell == "-" for cell in cells):
+        return "-"
+    return " / ".join(cells) + interval(values[-1] and values[-1][f"{key}_interval"], ".2f")
 
 
-def percent(key):
-    def cell(row):
-        spread = row[key]
-        if spread is None:
-            return "-"
-        return f"{100 * spread['mean']:.2f}" + (f" ± {100 * spread['spread']:.2f}" if row["seeds"] > 1 else "")
-    return cell
+def points(row, name):
+    one = entry(row, name)
+    if one is None or one["points"] is None:
+        return "-"
+    return f"{one['points']:+.2f}" + interval(one["points_interval"], "+.2f")
 
 
-def rate(row):
-    return row["workload"].get("lr", "-") if row["tuned"] else "-"
+def percent(row, key):
+    spread = row[key]
+    if spread is None:
+        return "-"
+    return f"{100 * spread['mean']:.2f}" + (f" ± {100 * spread['spread']:.2f}" if row["seeds"] > 1 else "")
 
 
-def mixing(results, labels):
-    """What a schedule leaves of a disagreement, for the strategies that have one."""
-    factors = {(run["case"], run["label"]): run["figures"].get("schedule.mixing_factor") for run in results["runs"]}
-    scheduled = [label for label in labels if any(key[1] == label and factors[key] is not None for key in factors)]
+def to_target(row, names):
+    if row["time_to_target"] is None and row["accuracy_consensus"] is not None:
+        return f"not reached ({row['reached']} of {row['seeds']} seeds)"
+    return times(row, names, "speedup_to_target")
 
-    def cell(row):
-        value = factors.get((row["case"], row["label"]))
-        return "-" if value is None else f"{value:.3f}"
-    if scheduled:
-        yield from matrix(results, "of a disagreement, left after a period", scheduled, cell)
+
+def trained_case(results, case, names, judge):
+    """All about one case in which models were trained."""
+    rows = [row for row in results["table"] if row["case"] == case["name"]]
+    has_swa = any(row["accuracy_swa"] for row in rows)
+    heads = ["strategy", "rate", "step", *(["to target"] if case["target"] else []), "points", "consensus %",
+             *(["SWA %"] if has_swa else []), "sent"]
+    yield f"**{case['name']}**" + (f": {case['text']}." if case["text"] else ".")
+    if case["target"] and case["consensus"]:
+        yield (f"Target {100 * case['target']['accuracy']:.2f} % on the mean of the seeds; "
+               f"an average of everybody takes {case['consensus']['seconds']:.3g} s.")
+    yield ""
+    yield from table(heads, ([
+        row["label"], row["workload"].get("lr", "-") if row["tuned"] else "-", times(row, names, "speedup"),
+        *([to_target(row, names)] if case["target"] else []), points(row, judge), percent(row, "accuracy_consensus"),
+        *([percent(row, "accuracy_swa")] if has_swa else []),
+        "-" if row["bytes_sent_per_worker"] is None else f"{row['bytes_sent_per_worker'] / 1e9:.3g} GB"]
+        for row in rows))
+
+
+def timed_cases(results, cases, name):
+    """Steps where nothing was trained, strategies against cases."""
+    rows = {(row["case"], row["label"]): row for row in results["table"]}
+    labels = dict.fromkeys(label for case, label in rows if any(case == one["name"] for one in cases))
+    if not cases:
+        return
+    yield from table([f"a step, times as fast as *{name}*", *(case["name"] for case in cases)],
+                     ([label, *(times(rows[case["name"], label], [name], "speedup")
+                                if (case["name"], label) in rows else "-" for case in cases)] for label in labels))
 
 
 def tables(results):
@@ -100,30 +110,22 @@ def tables(results):
         yield ""
     yield "Assumptions: " + "; ".join(scenario["assumptions"]) + "."
     yield ""
-    labels = list(dict.fromkeys(row["label"] for row in results["table"]))
-    yardsticks = {row["label"] for row in results["table"] if row["carries"]}
-    contenders = [label for label in labels if label not in yardsticks]
-    for number, name in enumerate(dict.fromkeys(one["name"] for row in results["table"] for one in row["baselines"])):
-        shown = labels if number == 0 else contenders
-        yield from matrix(results, f"a step, times as fast as *{name}*", shown, speedup(name, "speedup"))
-        if scenario["target"] is not None:
-            corner = f"to the target, times as fast as *{name}*"
-            yield from matrix(results, corner, shown, speedup(name, "speedup_to_target"))
-    yield from matrix(results, "consensus accuracy, %", labels, percent("accuracy_consensus"))
-    first = next((one["name"] for row in results["table"] for one in row["baselines"]), None)
-    if first is not None:
-        yield from matrix(results, f"points of consensus accuracy over *{first}*", contenders, points(first))
-    if any(row["accuracy_swa"] for row in results["table"]):
-        yield from matrix(results, "accuracy of the running means' mean (SWA), %", labels, percent("accuracy_swa"))
-    if any(row["tuned"] for row in results["table"]):
-        yield from matrix(results, "best learning rate", labels, rate)
-    yield from mixing(results, labels)
+    names = list(dict.fromkeys(one["name"] for row in results["table"] for one in row["baselines"]))
+    judge = (scenario["target"] or {}).get("baseline", names[0])
+    yield (f"Step and to target: times as fast as *{' / '.join(names)}*, in brackets the 95 % interval over the last. "
+           f"Points: consensus accuracy less that of *{judge}*, paired by seed.")
+    yield ""
+    trained = {row["case"] for row in results["table"] if row["accuracy_consensus"]}
+    for case in results["cases"]:
+        if case["name"] in trained:
+            yield from trained_case(results, case, names, judge)
+    timed = [case for case in results["cases"] if case["name"] not in trained]
+    for first in range(0, len(timed), 6):
+        yield from timed_cases(results, timed[first:first + 6], judge)
     for verdict in results["expectations"]:
         yield f"- {'holds' if verdict['holds'] else '**does not hold**'}: {verdict['text']}"
     seeds = sorted({row["seeds"] for row in results["table"]})
-    counted = f"{seeds[-1]} seeds"
-    if len(seeds) > 1:
-        counted = f"{seeds[0]} to {counted} (± where there are several)"
+    counted = f"{seeds[-1]} seeds" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
     wall = results["wall"]
     yield ""
     yield (f"`huddle compare {scenario['name']}`, {counted}, {wall['machine']}, {datetime.date.today()}; the runs "
