@@ -1,5 +1,5 @@
-// Strategies without barriers in virtual time: whom a slow worker holds up, what a server costs,
-// how a run ends, and what a loss does.
+// Strategies without barriers in virtual time: whom a slow worker holds up, what servers cost, how
+// a run ends, and what a loss does.
 //
 // Each test is one simulation, in a process of its own (isolated_main.cc).
 
@@ -174,8 +174,33 @@ TEST_P(ALoss, IsNamedAndHoldsUpNobody) {
 }
 
 INSTANTIATE_TEST_SUITE_P(SimAsync, ALoss,
-                         testing::Combine(testing::Values("asp", "ssp", "ad_psgd"),
+                         testing::Combine(testing::Values("ad_psgd"),
                                           testing::Values(2.5, 5.05, 7.12, 10.31, 11.73)));
+
+class AServersLoss : public testing::TestWithParam<std::tuple<const char*, int, double>> {};
+
+// Whoever is lost, in the middle of a step or of an exchange: its part of the model is gone.
+TEST_P(AServersLoss, EndsTheRunAndNamesWhoHeldWhat) {
+  const auto& [strategy, worker, time] = GetParam();
+  Cluster cluster = eight();
+  cluster.nic_bytes_per_second = 1e9;
+  cluster.deaths = {{.worker = {worker}, .step = {}, .time = time}};
+  const Timed timed = time_on(cluster, strategy, 20);
+  ASSERT_TRUE(timed.result.error);
+  try {
+    std::rethrow_exception(timed.result.error);
+  } catch (const PeerLost& lost) {
+    const std::string text = lost.what();
+    EXPECT_EQ(lost.peer(), WorkerId{worker}) << text;
+    EXPECT_NE(text.find("worker " + std::to_string(worker) + " died"), std::string::npos) << text;
+    EXPECT_NE(text.find("held 3125000 of the 25000000 parameters"), std::string::npos) << text;
+  }
+  EXPECT_LT(timed.result.summary.seconds, time + 3) << "nobody waited for a deadline";
+}
+
+INSTANTIATE_TEST_SUITE_P(SimAsync, AServersLoss,
+                         testing::Combine(testing::Values("asp", "ssp", "ssp:bound=0"),
+                                          testing::Values(0, 3), testing::Values(2.5, 5.8, 6.01)));
 
 class ACollectivesLoss : public testing::TestWithParam<const char*> {};
 
@@ -191,12 +216,10 @@ TEST_P(ACollectivesLoss, EndsTheRunAndIsNamed) {
 INSTANTIATE_TEST_SUITE_P(SimAsync, ACollectivesLoss,
                          testing::Values("eager", "eager:mode=solo", "random_groups"));
 
-class TheServersLoss : public testing::TestWithParam<const char*> {};
-
-TEST_P(TheServersLoss, EndsTheRunAndIsNamed) {
+TEST(SimAsync, TheLossOfAdPsgdsCounterEndsTheRunAndIsNamed) {
   Cluster cluster = eight();
   cluster.deaths = {{.worker = {0}, .step = {}, .time = 5.5}};
-  const Timed timed = time_on(cluster, GetParam(), 20);
+  const Timed timed = time_on(cluster, "ad_psgd", 20);
   ASSERT_TRUE(timed.result.error);
   try {
     std::rethrow_exception(timed.result.error);
@@ -206,37 +229,72 @@ TEST_P(TheServersLoss, EndsTheRunAndIsNamed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(SimAsync, TheServersLoss, testing::Values("asp", "ssp", "ad_psgd"));
-
-// One model there and one back, alone on the links.
-TEST(SimAsync, AStepWithAServerCostsTwoModelsAndTwoLatencies) {
-  Cluster cluster = eight();
-  cluster.workers = 2;
-  cluster.nic_bytes_per_second = 1e9;
-  cluster.latency_in_rack = 0.01;
-  const Timed timed = time_on(cluster, "asp:buckets=1", 20);
-  EXPECT_NEAR(timed.blocked.at(1) / static_cast<double>(timed.steps.at(1)), 0.2 + 0.02, 0.003);
-  EXPECT_NEAR(timed.blocked.at(0), 0, 1e-6) << "the server's own worker pays nothing";
+// Equal workers: everybody sends and receives at once, all but its own slice, there and back.
+Seconds exchange_time(const Cluster& cluster) {
+  const double share = static_cast<double>(cluster.workers - 1) / cluster.workers;
+  return 2 * (share * 1e8 / cluster.nic_bytes_per_second + cluster.latency_in_rack);
 }
+
+class OfEqualWorkers : public testing::TestWithParam<std::tuple<const char*, int>> {};
+
+// The network is the bottleneck, so whoever reached the model for less would take more steps.
+TEST_P(OfEqualWorkers, EachTakesItsShareInTheTimeOfTheClosedForm) {
+  const auto& [strategy, workers] = GetParam();
+  Cluster cluster = eight();
+  cluster.workers = workers;
+  cluster.compute_per_step = 0.01;
+  cluster.nic_bytes_per_second = 1e9;
+  cluster.latency_in_rack = 0.002;
+  const std::int64_t steps = 30;
+  const Timed timed = time_on(cluster, strategy, steps);
+  if (timed.result.error) std::rethrow_exception(timed.result.error);
+  const Seconds exchange = exchange_time(cluster);
+  for (const auto& [worker, taken] : timed.steps) {
+    EXPECT_EQ(taken, steps) << worker;
+    EXPECT_NEAR(timed.blocked.at(worker) / (exchange * static_cast<double>(taken)), 1, 0.001)
+        << worker;
+  }
+  // In the end everybody says so and gets the final model.
+  EXPECT_NEAR(timed.result.summary.seconds / ((0.01 + exchange) * steps + exchange / 2), 1, 0.001);
+}
+
+INSTANTIATE_TEST_SUITE_P(SimAsync, OfEqualWorkers,
+                         testing::Combine(testing::Values("asp:buckets=1", "ssp:buckets=1",
+                                                          "ssp:bound=0,buckets=1"),
+                                          testing::Values(2, 3, 8)));
+
+TEST(SimAsync, EqualWorkersThatAreNotInStepTakeNearlyEqualShares) {
+  Cluster cluster = eight();
+  cluster.compute_per_step = 0.05;
+  cluster.jitter = 0.3;
+  cluster.nic_bytes_per_second = 1e9;
+  const Timed timed = time_on(cluster, "asp", 50);
+  for (const auto& [worker, taken] : timed.steps)
+    EXPECT_NEAR(static_cast<double>(taken), 50, 3) << worker;
+}
+
+// Gradients of all but the own slice, and parameters of the own slice to all others. The final
+// model is half a step's worth.
+class WhatAWorkerSends : public testing::TestWithParam<const char*> {};
+
+TEST_P(WhatAWorkerSends, IsWhatARingWouldSend) {
+  Cluster cluster = eight();
+  cluster.jitter = 0.3;
+  cluster.nic_bytes_per_second = 1e9;
+  const Timed timed = time_on(cluster, GetParam(), 20);
+  EXPECT_NEAR(timed.result.summary.bytes_sent_per_worker / (2 * 1e8 * 7 / 8 * 20.5), 1, 1e-4);
+}
+
+INSTANTIATE_TEST_SUITE_P(SimAsync, WhatAWorkerSends,
+                         testing::Values("asp:buckets=1", "asp:buckets=8", "ssp"));
 
 TEST(SimAsync, BackwardHidesAPushThatFitsIntoIt) {
   Cluster cluster = eight();
   cluster.workers = 2;
   cluster.nic_bytes_per_second = 1e9;
   const Timed timed = time_on(cluster, "asp:buckets=8", 20);
-  EXPECT_NEAR(timed.blocked.at(1) / static_cast<double>(timed.steps.at(1)), 0.1 + 0.1 / 8, 0.003);
-}
-
-// Seven models go in and out of worker 0 for every seven steps.
-TEST(SimAsync, TheServersConnectionIsTheBottleneck) {
-  Cluster cluster = eight();
-  cluster.compute_per_step = 0.01;
-  cluster.nic_bytes_per_second = 1e9;
-  const Timed timed = time_on(cluster, "asp", 40);
-  const Seconds seconds = timed.result.summary.seconds;
-  const double remote = static_cast<double>(timed.result.summary.steps_taken - timed.steps.at(0));
-  // Equal workers push together and are answered together; in the end each gets the final model.
-  EXPECT_NEAR(seconds / (remote * (0.1 + 0.1) + 7 * 0.1), 1, 0.03);
+  for (const auto& [worker, taken] : timed.steps)
+    EXPECT_NEAR(timed.blocked.at(worker) / static_cast<double>(taken), 0.05 + 0.05 / 8, 0.001);
 }
 
 TEST(SimAsync, AnAdPsgdExchangeHidesBehindComputing) {
@@ -275,10 +333,14 @@ double descend(const Cluster& cluster, const std::string& strategy, std::int64_t
   return end;
 }
 
-// Four equal workers: the first four gradients are 0, 1, 2 and 3 updates old, all others 3.
+// Four workers that come in the same order in every round: the first four gradients are 0, 1, 2 and
+// 3 updates old, all others 3, at every server.
 TEST(SimAsync, ADelayScaledGradientCountsByItsAge) {
   Cluster cluster = eight();
   cluster.workers = 4;
+  cluster.slowdowns = {{.worker = {1}, .factor = 1.01},
+                       {.worker = {2}, .factor = 1.02},
+                       {.worker = {3}, .factor = 1.03}};
   EXPECT_NEAR(descend(cluster, "asp:delay_scaled=on", 10), -(1 + 1. / 2 + 1. / 3 + 1. / 4) - 9,
               1e-12);
 }

@@ -1,8 +1,8 @@
-// Asynchronous parallel SGD with a parameter server, and the same with a bound on how far workers
-// may be apart.
+// Asynchronous parallel SGD with a parameter server that is sharded over all workers, and the same
+// with a bound on how far workers may be apart.
 //
-// asp: the server applies every gradient when it arrives, with 1/N of the learning rate, and
-// answers at once: nobody waits for anybody, and a gradient is N - 1 updates old on average when
+// asp: a server applies every gradient when it arrives, with 1/N of the learning rate, and answers
+// at once: nobody waits for anybody, and a gradient is N - 1 updates old on average when
 // all are equally fast. With `delay_scaled=on` a gradient that is tau updates old counts 1 / (1 +
 // tau) instead of 1 / N (the idea of the heterogeneity-aware parameter server, DOI
 // 10.1145/3035918.3035933, which publishes scaling by a constant and by the delay; this formula is

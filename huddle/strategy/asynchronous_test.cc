@@ -13,6 +13,7 @@
 #include "huddle/core/schedule.h"
 #include "huddle/strategy/descent.h"
 #include "huddle/strategy/registry.h"
+#include "huddle/strategy/server_messages.h"
 #include "huddle/strategy/step.h"
 #include "huddle/transport/threads/launcher.h"
 
@@ -53,20 +54,47 @@ TEST(Served, AResumedServerGoesOnAsIfNothingHadHappened) {
   EXPECT_TRUE(at::equal(plain.parameters[0], resumed.parameters[0]));
 }
 
+// Whatever the slices: several buckets, and more workers than parameters.
 TEST(Served, ABoundOfZeroIsSynchronousSgd) {
-  const UpdateOptions update{.learning_rate = 0.1};
-  const Descended bsp = descend({.spec = "bsp", .workers = 5, .update = update});
-  const Descended ssp = descend({.spec = "ssp:bound=0", .workers = 5, .update = update});
-  EXPECT_LT(distance(bsp, ssp), 1e-12);
+  for (const std::int64_t size : {60, 7, 2}) {
+    const UpdateOptions update{.learning_rate = 0.1};
+    const Descended bsp = descend({.spec = "bsp", .workers = 5, .size = size, .update = update});
+    for (const char* spec : {"ssp:bound=0", "ssp:bound=0,buckets=2"}) {
+      const Descended ssp = descend({.spec = spec, .workers = 5, .size = size, .update = update});
+      EXPECT_LT(distance(bsp, ssp), 1e-12) << spec << " " << size;
+      EXPECT_TRUE(all_equal(ssp.parameters)) << spec << " " << size;
+    }
+  }
 }
 
 TEST(Served, EveryGradientIsAppliedExactlyOnce) {
-  for (const char* spec : {"asp", "ssp:bound=2", "asp:buckets=2"}) {
-    const Descended run = descend(
-        {.spec = spec, .workers = 6, .steps = 30, .update = {.learning_rate = 1}, .gradient = one});
-    EXPECT_TRUE(all_equal(run.parameters)) << spec << ": all end with the server's model";
-    EXPECT_NEAR(first_of(run.parameters[0]), -30, 1e-9) << spec;
-  }
+  for (const char* spec : {"asp", "ssp:bound=2", "asp:buckets=2"})
+    for (const std::int64_t size : {60, 3}) {
+      const Descended run = descend({.spec = spec,
+                                     .workers = 6,
+                                     .steps = 30,
+                                     .size = size,
+                                     .update = {.learning_rate = 1},
+                                     .gradient = one});
+      EXPECT_TRUE(all_equal(run.parameters)) << spec << ": all end with the servers' model";
+      EXPECT_LT((run.parameters[0] + 30).abs().max().item<double>(), 1e-9) << spec << " " << size;
+    }
+}
+
+TEST(Served, SlicesPartitionEveryBucketAndDifferByOne) {
+  for (const int workers : {1, 2, 3, 7, 64})
+    for (const std::int64_t size : {0, 1, 5, 64, 1000}) {
+      const Bucket bucket{.index = 2, .range = {.begin = 11, .end = 11 + size}};
+      std::int64_t next = bucket.range.begin;
+      for (int host = 0; host < workers; ++host) {
+        const Range slice = slice_of(bucket, {host}, workers);
+        EXPECT_EQ(slice.begin, next);
+        EXPECT_GE(slice.size(), size / workers);
+        EXPECT_LE(slice.size(), size / workers + 1);
+        next = slice.end;
+      }
+      EXPECT_EQ(next, bucket.range.end);
+    }
 }
 
 class Bound : public testing::TestWithParam<int> {};
@@ -180,17 +208,15 @@ TEST(RandomGroups, MixWithoutMovingTheMean) {
   EXPECT_LT(spread(run.parameters), 0.01);
 }
 
-class ALossOnThreads : public testing::TestWithParam<std::tuple<const char*, int>> {};
-
-// Worker 2 dies at the beginning of step 4, or in the middle of what it exchanges there.
-TEST_P(ALossOnThreads, HoldsUpNobody) {
-  const auto& [spec, after_operations] = GetParam();
+// Five workers take 12 steps; worker 2 dies at the beginning of step 4, or after so many operations
+// there.
+std::vector<Loss> losses_of(const std::string& spec, int after_operations,
+                            std::atomic<int>& finished) {
   ThreadsOptions engine;
   engine.cluster.workers = 5;
   engine.cluster.deaths = {
       {.worker = {2}, .step = {4}, .after_operations = after_operations, .time = {}}};
-  std::atomic<int> finished = 0;
-  const auto losses = make_threads_launcher(engine)->run([&](Endpoint& endpoint) {
+  return make_threads_launcher(engine)->run([&](Endpoint& endpoint) {
     Replica replica(at::zeros({6}), at::ones({6}), at::zeros({0}), {3, 3}, UpdateRule({}));
     Meter meter;
     const auto strategy = make_strategy(spec, {endpoint, replica, meter, {.deadline = {20}}});
@@ -203,14 +229,33 @@ TEST_P(ALossOnThreads, HoldsUpNobody) {
     strategy->finish();
     ++finished;
   });
+}
+
+class ALossOnThreads : public testing::TestWithParam<int> {};
+
+TEST_P(ALossOnThreads, OfAnAdPsgdWorkerHoldsUpNobody) {
+  std::atomic<int> finished = 0;
+  const auto losses = losses_of("ad_psgd", GetParam(), finished);
   ASSERT_EQ(losses.size(), 1u);
   EXPECT_EQ(losses[0].worker, WorkerId{2});
   EXPECT_EQ(finished, 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Asynchronous, ALossOnThreads,
-                         testing::Combine(testing::Values("asp", "asp:buckets=2", "ssp", "ad_psgd"),
-                                          testing::Values(0, 1, 2, 3)));
+TEST_P(ALossOnThreads, OfAServerEndsTheRunAndNamesWhatItHeld) {
+  for (const char* spec : {"asp", "asp:buckets=2", "ssp"}) {
+    std::atomic<int> finished = 0;
+    try {
+      losses_of(spec, GetParam(), finished);
+      ADD_FAILURE() << spec << " went on";
+    } catch (const PeerLost& lost) {
+      EXPECT_EQ(lost.peer(), WorkerId{2}) << lost.what();
+      EXPECT_NE(std::string(lost.what()).find("worker 2 held"), std::string::npos) << lost.what();
+    }
+    EXPECT_EQ(finished, 0) << spec;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Asynchronous, ALossOnThreads, testing::Values(0, 1, 2, 3, 7, 11));
 
 TEST(Asynchronous, RefusesWhatCannotWork) {
   StrategySetting setting;

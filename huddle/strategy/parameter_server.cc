@@ -1,8 +1,7 @@
 #include "huddle/strategy/parameter_server.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <limits>
@@ -12,53 +11,33 @@
 #include "huddle/strategy/patience.h"
 
 namespace huddle {
-namespace {
 
-constexpr int kPushNumbers = 2;
-constexpr int kAnswerNumbers = 4;
-
-at::Tensor numbers(const std::vector<double>& values) { return at::tensor(values, at::kDouble); }
-
-std::int64_t whole(double number) { return static_cast<std::int64_t>(number); }
-
-}  // namespace
-
-at::Tensor to_tensor(const Push& push) {
-  return numbers({push.is_last ? 1.0 : 0.0, push.learning_rate});
-}
-
-at::Tensor to_tensor(const ServerAnswer& answer) {
-  return numbers({answer.go_on ? 1.0 : 0.0, static_cast<double>(answer.updates),
-                  static_cast<double>(answer.bytes_sent),
-                  static_cast<double>(answer.messages_sent)});
-}
-
-at::Tensor empty_push() { return at::zeros({kPushNumbers}, at::kDouble); }
-at::Tensor empty_server_answer() { return at::zeros({kAnswerNumbers}, at::kDouble); }
-
-Push to_push(const at::Tensor& tensor) {
-  const double* const values = tensor.const_data_ptr<double>();
-  return {.is_last = values[0] != 0, .learning_rate = values[1]};
-}
-
-ServerAnswer to_server_answer(const at::Tensor& tensor) {
-  const double* const values = tensor.const_data_ptr<double>();
-  return {.go_on = values[0] != 0,
-          .updates = whole(values[1]),
-          .bytes_sent = whole(values[2]),
-          .messages_sent = whole(values[3])};
+at::Tensor shard_of(const at::Tensor& flat, const Replica& replica, WorkerId host, int workers) {
+  std::vector<at::Tensor> slices;
+  for (const Bucket& bucket : replica.buckets())
+    slices.push_back(part(flat, slice_of(bucket, host, workers)));
+  return at::cat(slices);
 }
 
 ParameterServer::ParameterServer(const Replica& replica, ServerState state,
-                                 const ServerOptions& options, int workers)
+                                 const ServerOptions& options, WorkerId host, int workers)
     : rule_(replica.rule()),
-      buckets_(replica.buckets()),
       options_(options),
+      counts_(host == kCountingServer),
       state_(std::move(state)),
       granted_(state_.updates + workers),  // Nobody asks before the first step.
       clients_(static_cast<std::size_t>(workers)) {
   check(state_.slots.size() == rule_.slot_names().size(), "the server's slots are not the rule's");
-  for (Client& client : clients_) {
+  std::int64_t size = 0;
+  for (const Bucket& bucket : replica.buckets()) {
+    const std::int64_t elements = slice_of(bucket, host, workers).size();
+    if (elements > 0) slices_.push_back({bucket, {size, size + elements}});
+    size += elements;
+  }
+  check(state_.parameters.numel() == size, "the server's parameters are not its slices");
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    Client& client = clients_[i];
+    client.worker = {static_cast<int>(i)};
     client.version = state_.updates;
     client.push = empty_push();
     client.gradients = at::empty_like(state_.parameters);
@@ -67,15 +46,15 @@ ParameterServer::ParameterServer(const Replica& replica, ServerState state,
 }
 
 void ParameterServer::serve(Endpoint& endpoint) {
-  for (int worker = 0; worker < endpoint.workers(); ++worker) listen(endpoint, WorkerId{worker});
+  for (Client& client : clients_) listen(endpoint, client);
   while (!is_over()) {
-    const WorkerId worker = next_arrival();
-    try {
-      take(endpoint, worker);
-    } catch (const PeerLost&) {
-      client(worker).phase = Phase::lost;
-    }
-    answer_all(endpoint);
+    await_arrival();
+    // Who comes at the same moment is served in one go, and yet one after another.
+    for (Client& client : clients_)
+      if (client.phase == Phase::computes && client.arriving[client.arrived].ready()) {
+        take(endpoint, client);
+        answer_all(endpoint);
+      }
   }
   say_farewell(endpoint);
 }
@@ -90,37 +69,37 @@ ServerState ParameterServer::state(Endpoint& endpoint) const {
   return copy;
 }
 
+ParameterServer::Sent ParameterServer::sent(Endpoint& endpoint) const {
+  Sent copy;
+  endpoint.exclusive([&] { copy = sent_; });
+  return copy;
+}
+
 bool ParameterServer::is_over() const {
-  return std::all_of(clients_.begin(), clients_.end(), [](const Client& client) {
-    return client.phase == Phase::done || client.phase == Phase::lost;
-  });
+  return std::all_of(clients_.begin(), clients_.end(),
+                     [](const Client& client) { return client.phase == Phase::done; });
 }
 
-void ParameterServer::listen(Endpoint& endpoint, WorkerId worker) {
-  Client& from = client(worker);
-  from.phase = Phase::computes;
-  from.arrived = 0;
-  from.arriving.clear();
-  from.arriving.push_back(endpoint.receive(worker, kPushTag, from.push));
-  for (const Bucket& bucket : buckets_)
-    from.arriving.push_back(
-        endpoint.receive(worker, gradient_tag(bucket), part(from.gradients, bucket.range)));
-}
-
-WorkerId ParameterServer::next_arrival() {
+// Until a part of what some worker pushes is there.
+void ParameterServer::await_arrival() {
   std::vector<Pending*> awaited;
-  std::vector<WorkerId> from;
-  for (std::size_t i = 0; i < clients_.size(); ++i) {
-    if (clients_[i].phase != Phase::computes) continue;
-    awaited.push_back(&clients_[i].arriving[clients_[i].arrived]);
-    from.push_back({static_cast<int>(i)});
-  }
-  return from[wait_patiently(awaited)];
+  for (Client& client : clients_)
+    if (client.phase == Phase::computes) awaited.push_back(&client.arriving[client.arrived]);
+  wait_patiently(awaited);
+}
+
+void ParameterServer::listen(Endpoint& endpoint, Client& to) {
+  to.phase = Phase::computes;
+  to.arrived = 0;
+  to.arriving.clear();
+  to.arriving.push_back(endpoint.receive(to.worker, kPushTag, to.push));
+  for (const Slice& slice : slices_)
+    to.arriving.push_back(
+        endpoint.receive(to.worker, gradient_tag(slice.bucket), part(to.gradients, slice.place)));
 }
 
 // The next part of what this worker pushes is there.
-void ParameterServer::take(Endpoint& endpoint, WorkerId worker) {
-  Client& from = client(worker);
+void ParameterServer::take(Endpoint& endpoint, Client& from) {
   from.arriving[from.arrived++].wait(options_.deadline);
   if (from.arrived == 1 && to_push(from.push).is_last) {
     from.phase = Phase::done;
@@ -132,7 +111,7 @@ void ParameterServer::take(Endpoint& endpoint, WorkerId worker) {
   }
 }
 
-void ParameterServer::apply(Client& from) {
+void ParameterServer::apply(const Client& from) {
   const auto workers = static_cast<double>(clients_.size());
   const auto delay = static_cast<double>(state_.updates - from.version);
   const double divisor = options_.scale == ServerOptions::Scale::by_delay ? 1 + delay : workers;
@@ -144,54 +123,45 @@ void ParameterServer::apply(Client& from) {
 
 // Everybody whose answer is due.
 void ParameterServer::answer_all(Endpoint& endpoint) {
-  const bool is_spent = options_.budget > 0 && granted_ >= options_.budget;
   std::int64_t slowest = std::numeric_limits<std::int64_t>::max();
   for (const Client& client : clients_)
-    if (client.phase <= Phase::waits && !client.was_stopped)
-      slowest = std::min(slowest, client.clock);
-  for (std::size_t i = 0; i < clients_.size(); ++i) {
-    const Client& waiting = clients_[i];
-    if (waiting.phase != Phase::waits) continue;
-    // Once no further step may begin there is nothing to hold a worker back from.
-    if (options_.bound && waiting.clock - slowest > *options_.bound && !is_spent) continue;
-    answer(endpoint, {static_cast<int>(i)});
-  }
+    if (client.phase != Phase::done) slowest = std::min(slowest, client.clock);
+  for (Client& client : clients_)
+    if (client.phase == Phase::waits &&
+        !(options_.bound && client.clock - slowest > *options_.bound))
+      answer(endpoint, client);
 }
 
-void ParameterServer::answer(Endpoint& endpoint, WorkerId worker) {
-  Client& to = client(worker);
-  const bool go_on = options_.budget == 0 || granted_ < options_.budget;
-  if (go_on) ++granted_;
-  to.was_stopped = !go_on;
+void ParameterServer::answer(Endpoint& endpoint, Client& to) {
   to.version = state_.updates;
-  send_parameters(endpoint, worker);
-  to.answers.push_back(endpoint.send(worker, kAnswerTag,
-                                     to_tensor(ServerAnswer{.go_on = go_on,
-                                                            .updates = state_.updates,
-                                                            .bytes_sent = bytes_sent_,
-                                                            .messages_sent = messages_sent_})));
-  listen(endpoint, worker);
+  send_parameters(endpoint, to);
+  if (counts_) {
+    const bool go_on = options_.budget == 0 || granted_ < options_.budget;
+    if (go_on) ++granted_;
+    to.answers.push_back(endpoint.send(
+        to.worker, kAnswerTag, to_tensor(ServerAnswer{.go_on = go_on, .updates = state_.updates})));
+  }
+  listen(endpoint, to);
 }
 
 // What was sent before has arrived: the worker has pushed since.
-void ParameterServer::send_parameters(Endpoint& endpoint, WorkerId worker) {
-  Client& to = client(worker);
+void ParameterServer::send_parameters(Endpoint& endpoint, Client& to) {
   to.answers.clear();
   to.parameters.copy_(state_.parameters);
-  to.answers.push_back(endpoint.send(worker, kParametersTag, to.parameters));
-  if (worker == endpoint.self()) return;
-  bytes_sent_ += static_cast<std::int64_t>(to.parameters.nbytes());
-  ++messages_sent_;
+  for (const Slice& slice : slices_)
+    to.answers.push_back(
+        endpoint.send(to.worker, parameters_tag(slice.bucket), part(to.parameters, slice.place)));
+  if (to.worker == endpoint.self()) return;  // What stays on the worker is no traffic.
+  endpoint.exclusive([&] {
+    sent_.bytes += static_cast<std::int64_t>(to.parameters.nbytes());
+    sent_.messages += std::ssize(slices_);
+  });
 }
 
 void ParameterServer::say_farewell(Endpoint& endpoint) {
-  for (std::size_t i = 0; i < clients_.size(); ++i)
-    if (clients_[i].phase == Phase::done) send_parameters(endpoint, {static_cast<int>(i)});
-  for (Client& client : clients_) try {
-      if (client.phase == Phase::done) client.answers.front().wait(options_.deadline);
-    } catch (const PeerLost&) {
-      client.phase = Phase::lost;
-    }
+  for (Client& client : clients_) send_parameters(endpoint, client);
+  for (Client& client : clients_)
+    for (Pending& answer : client.answers) answer.wait(options_.deadline);
 }
 
 }  // namespace huddle

@@ -1,5 +1,6 @@
-// A parameter server as a service: a program beside worker 0 that holds the one true model, applies
-// every gradient as it arrives and answers with the parameters.
+// A parameter server as a service, sharded over all workers: a program beside each worker holds 1/N
+// of the one true model, applies its part of every gradient as it arrives and answers with its part
+// of the parameters.
 //
 //   x <- x - lr * scale * update(g_i)      one optimizer update for each gradient, in the order of
 //                                          arrival; momentum and the like live here
@@ -9,10 +10,16 @@
 // computed. A worker's clock is the number of its gradients here. With a bound s (stale synchronous
 // parallel), the answer to a worker with clock c is held back while c - min_j c_j > s.
 //
-// Cost per step of a worker: M bytes to the server and M bytes back, 2 messages in sequence. All of
-// them share the connection of worker 0, which carries 2 N M bytes for N steps: the bottleneck of
-// the method. Receives from all workers are open at once, in a buffer each, so a worker behind a
-// slow link holds up nobody. Applying an update takes no time in simulation.
+// Servers do not talk to one another. Each applies gradients in its own order and counts clocks for
+// itself; a worker goes on when all have answered, so a bound that each keeps is kept. What a
+// worker pulls may mix parts of different moments. Worker 0's server also counts the steps of the
+// run: it alone says whether to go on.
+//
+// Cost per step of a worker: (N-1)/N M bytes to the other servers and as many back, 2 messages in
+// sequence. Its own server sends as much to the others, so a worker sends 2 (N-1)/N M bytes a step,
+// as in a ring. Receives from all workers are open at once, in a buffer each, so a worker behind a
+// slow link holds up nobody; these and the answers on their way are 2 M bytes on every worker.
+// Applying an update takes no time in simulation.
 
 #pragma once
 
@@ -20,8 +27,8 @@
 #include <optional>
 #include <vector>
 
-#include "huddle/strategy/lanes.h"
 #include "huddle/strategy/replica.h"
+#include "huddle/strategy/server_messages.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {
@@ -35,68 +42,51 @@ struct ServerOptions {
   Deadline deadline;        // For each wait but that for gradients.
 };
 
-// What the server knows beyond its options, all that a resumed run needs.
+// What a server knows beyond its options, all that a resumed run needs. Tensors hold the server's
+// slices, one bucket after another.
 struct ServerState {
   at::Tensor parameters;
   std::vector<at::Tensor> slots;  // In the order of UpdateRule::slot_names.
   std::int64_t updates = 0;
 };
 
-// What passes between worker and server, in a lane of its own. A worker sends a Push and its
-// gradients, bucket by bucket, and gets a ServerAnswer and the parameters; after its last step
-// it sends a Push that says so, and gets the final parameters once everybody has done that.
-inline constexpr WorkerId kServerWorker{0};
-inline constexpr Tag kPushTag{Kind::control, Purpose::message, kServerLane, {0}};
-inline constexpr Tag kAnswerTag{Kind::control, Purpose::message, kServerLane, {1}};
-inline constexpr Tag kParametersTag{Kind::payload, Purpose::message, kServerLane, {0}};
-constexpr Tag gradient_tag(const Bucket& bucket) {
-  return {
-      Kind::payload, Purpose::message, kServerLane, {1 + static_cast<std::uint32_t>(bucket.index)}};
-}
-
-struct Push {
-  bool is_last = false;  // No gradients follow, now or ever.
-  double learning_rate = 0;
-};
-struct ServerAnswer {
-  bool go_on = true;
-  std::int64_t updates = 0;        // Applied so far.
-  std::int64_t bytes_sent = 0;     // By the server, to other workers.
-  std::int64_t messages_sent = 0;  // Likewise.
-};
-
-// As they travel; the empty ones are there to receive into.
-at::Tensor to_tensor(const Push& push);
-at::Tensor to_tensor(const ServerAnswer& answer);
-at::Tensor empty_push();
-at::Tensor empty_server_answer();
-Push to_push(const at::Tensor& tensor);
-ServerAnswer to_server_answer(const at::Tensor& tensor);
+// The slices of the server beside `host`, as a tensor of their own.
+at::Tensor shard_of(const at::Tensor& flat, const Replica& replica, WorkerId host, int workers);
 
 class ParameterServer {
  public:
-  // `replica` is only looked at for its rule and buckets, and only here. All tensors of `state`
-  // become the server's own.
+  // The server beside worker `host`. `replica` is only looked at for its rule and buckets, and only
+  // here. All tensors of `state` become the server's own.
   ParameterServer(const Replica& replica, ServerState state, const ServerOptions& options,
-                  int workers);
+                  WorkerId host, int workers);
 
-  // Serves until every worker has pushed its last or is lost. A lost worker is forgotten: what it
-  // had not delivered is never applied, and its clock holds nobody back.
+  // Serves until every worker has pushed its last. Throws PeerLost when one of them is lost.
   void serve(Endpoint& endpoint);
 
   // A copy. Any program of the server's worker may ask at any time.
   ServerState state(Endpoint& endpoint) const;
 
+  // What it has sent to other workers so far. Likewise.
+  struct Sent {
+    std::int64_t bytes = 0;
+    std::int64_t messages = 0;
+  };
+  Sent sent(Endpoint& endpoint) const;
+
  private:
+  // Of one bucket: where it stands in this server's tensors.
+  struct Slice {
+    Bucket bucket;
+    Range place;
+  };
   enum class Phase {
     computes,  // Or its gradients are on their way.
     waits,     // For its answer.
     done,      // Waits for the final parameters.
-    lost,
   };
   struct Client {
+    WorkerId worker;
     Phase phase = Phase::computes;
-    bool was_stopped = false;  // It was told not to go on.
     std::int64_t clock = 0;
     std::int64_t version = 0;  // Updates in the parameters that it computes on.
     at::Tensor push;
@@ -107,24 +97,23 @@ class ParameterServer {
     std::vector<Pending> answers;
   };
 
-  Client& client(WorkerId worker) { return clients_[static_cast<std::size_t>(worker.value)]; }
   bool is_over() const;
-  void listen(Endpoint& endpoint, WorkerId worker);
-  WorkerId next_arrival();
-  void take(Endpoint& endpoint, WorkerId worker);
-  void apply(Client& from);
+  void await_arrival();
+  void listen(Endpoint& endpoint, Client& to);
+  void take(Endpoint& endpoint, Client& from);
+  void apply(const Client& from);
   void answer_all(Endpoint& endpoint);
-  void answer(Endpoint& endpoint, WorkerId worker);
-  void send_parameters(Endpoint& endpoint, WorkerId worker);
+  void answer(Endpoint& endpoint, Client& to);
+  void send_parameters(Endpoint& endpoint, Client& to);
   void say_farewell(Endpoint& endpoint);
 
   const UpdateRule rule_;
-  const std::vector<Bucket> buckets_;
   const ServerOptions options_;
+  const bool counts_;  // The steps of the run.
+  std::vector<Slice> slices_;
   ServerState state_;         // Written in exclusive bodies.
-  std::int64_t granted_ = 0;  // Steps that workers were allowed to take.
-  std::int64_t bytes_sent_ = 0;
-  std::int64_t messages_sent_ = 0;
+  Sent sent_;                 // Likewise.
+  std::int64_t granted_ = 0;  // Steps that workers were allowed to take; of who counts them.
   std::vector<Client> clients_;
 };
 

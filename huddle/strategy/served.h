@@ -1,15 +1,15 @@
-// Training with a parameter server: what asp and ssp have in common, seen from a worker.
+// Training with a sharded parameter server: what asp and ssp have in common, seen from a worker.
 //
-//   gradient at the parameters last received -> push it, bucket by bucket, while backward goes on
-//   -> wait for the server's answer -> the parameters are the server's
+//   gradient at the parameters last received -> push each server its slice, bucket by bucket, while
+//   backward goes on -> wait for all answers -> the parameters are the servers'
 //
 // Workers run no optimizer of their own: the rule, its momentum and its count of updates are the
-// server's (parameter_server.h). BatchNorm statistics stay local: training never reads them, and
+// servers' (parameter_server.h). BatchNorm statistics stay local: training never reads them, and
 // the trainer averages them with the final models.
 //
-// The run ends after as many steps as all workers together were to take, whoever takes them. A lost
-// worker's share is taken by the others, but for the one step it was allowed and did not deliver.
-// Losing worker 0 loses the server and ends the run.
+// The run ends after as many steps as all workers together were to take, whoever takes them. Who
+// has taken its last goes on serving until everybody has. A worker that is lost takes its part of
+// the model with it: the run ends for all, with an error that says so.
 
 #pragma once
 

@@ -195,8 +195,8 @@ Outcome Sync::step() {
   return outcome;
 }
 
-// Strategies that leave each worker its pace outlive losses; what is measured then is the mean of
-// those who are still there.
+// Strategies that leave each worker its pace may outlive losses; what is measured then is the mean
+// of those who are still there.
 void Sync::finish() {
   state_->strategy->finish();
   if (!state_->strategy->decides_the_end()) return;

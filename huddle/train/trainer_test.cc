@@ -184,7 +184,7 @@ TEST(Trainer, TellsHowFarItCameWhenAWorkerDies) {
 
 // Everything that follows the last step is done by those who are left.
 TEST(Trainer, SurvivorsOfALossFinishTheRun) {
-  for (const char* strategy : {"p_reduce:group=2", "asp", "ssp", "ad_psgd"}) {
+  for (const char* strategy : {"p_reduce:group=2", "ad_psgd"}) {
     const ScratchFolder folder;
     Setting run = small_run(5);
     run.options.strategy = strategy;
@@ -206,6 +206,23 @@ TEST(Trainer, SurvivorsOfALossFinishTheRun) {
     EXPECT_FALSE(fs::exists(folder.path() / "checkpoint.json"))
         << "worker 3 has no state to resume";
     ASSERT_FALSE(result.summary.warnings.empty());
+  }
+}
+
+TEST(Trainer, ALostPartOfTheModelEndsTheRun) {
+  for (const char* strategy : {"asp", "ssp"}) {
+    Setting run = small_run(5);
+    run.options.strategy = strategy;
+    run.engine.cluster.deaths = {{WorkerId{3}, Step{3}}};
+    const TrainResult result = train(run);
+    ASSERT_TRUE(result.error) << strategy;
+    try {
+      std::rethrow_exception(result.error);
+    } catch (const PeerLost& lost) {
+      const std::string text = lost.what();
+      EXPECT_NE(text.find("worker 3 died at step 3"), std::string::npos) << text;
+      EXPECT_NE(text.find("the server beside worker 3 held"), std::string::npos) << text;
+    }
   }
 }
 
@@ -232,7 +249,7 @@ TEST(Trainer, CountsTheStepsOfAllWorkersWhereEachHasItsPace) {
 }
 
 TEST(Trainer, ResumesARunInWhichEachWorkerHadItsPace) {
-  for (const char* strategy : {"p_reduce:group=2", "asp", "ad_psgd"}) {
+  for (const char* strategy : {"p_reduce:group=2", "asp", "ssp", "ad_psgd"}) {
     const ScratchFolder folder;
     Setting run = small_run(3);
     run.options.strategy = strategy;
