@@ -92,10 +92,10 @@ Digest save_tensors(const fs::path& path, const NamedTensors& tensors) {
 
 namespace {
 
-NamedTensors tensors_in(const fs::path& path, const std::vector<char>& bytes) {
+NamedTensors tensors_in(const fs::path& path, std::string_view bytes) {
   try {
     NamedTensors tensors;
-    for (const auto& entry : torch::jit::pickle_load(bytes).toGenericDict())
+    for (const auto& entry : torch::jit::pickle_load({bytes.begin(), bytes.end()}).toGenericDict())
       tensors[entry.key().toStringRef()] = entry.value().toTensor();
     return tensors;
   } catch (const std::exception&) {
@@ -192,8 +192,7 @@ void CheckpointFolder::save_consensus_alone(const NamedTensors& state) const {
 
 CheckpointInfo CheckpointFolder::load_info() const {
   const fs::path path = directory_ / kCheckpointIndex;
-  const std::vector<char> text = read_whole(path);
-  return info_in(path, {text.data(), text.size()});
+  return info_in(path, read_whole(path));
 }
 
 void CheckpointFolder::verify(const CheckpointInfo& info) const {
@@ -212,9 +211,9 @@ void CheckpointFolder::verify(const CheckpointInfo& info) const {
 
 NamedTensors CheckpointFolder::load_worker(const CheckpointInfo& info, WorkerId worker) const {
   const fs::path path = worker_file(info.step, worker);
-  const std::vector<char> bytes = read_whole(path);
-  require_hash(path, sha256({bytes.data(), bytes.size()}),
-               info.workers.at(static_cast<std::size_t>(worker.value)), kWayOut);
+  const std::string bytes = read_whole(path);
+  require_hash(path, sha256(bytes), info.workers.at(static_cast<std::size_t>(worker.value)),
+               kWayOut);
   return tensors_in(path, bytes);
 }
 
