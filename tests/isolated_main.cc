@@ -1,7 +1,8 @@
 // A main for GoogleTest that runs each test in a process of its own: for engines that can be used
 // only once per process.
 //
-// Takes GoogleTest's own options. A test fails if its process does.
+// Takes GoogleTest's own options. A test fails if its process does. What a test prints is shown
+// where it fails, and where it is the only one.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -52,9 +53,10 @@ int main(int argc, char** argv) {
   const std::vector<std::string> names = tests_to_run();
   for (const std::string& name : names) {
     const huddle::ChildEnding ending = run_alone(name);
+    if (!ending.succeeded || names.size() == 1) std::printf("%s\n", ending.said.c_str());
     if (ending.succeeded) continue;
     ++failed;
-    std::printf("%s\nFAILED: %s\n", ending.said.c_str(), name.c_str());
+    std::printf("FAILED: %s\n", name.c_str());
   }
   std::printf("%zu tests, each in a process of its own; %d failed\n", names.size(), failed);
   return failed == 0 && !names.empty() ? 0 : 1;

@@ -13,6 +13,7 @@
 #include "huddle/cli/commands.h"
 #include "huddle/cli/engines.h"
 #include "huddle/cli/interrupt.h"
+#include "huddle/cli/memory.h"
 #include "huddle/cli/train_check.h"
 #include "huddle/cli/train_config.h"
 #include "huddle/cli/train_outputs.h"
@@ -90,6 +91,18 @@ TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
           .saved_settings = settings_of(config)};
 }
 
+// Throws UsageError unless the run fits into memory. `model_bytes`: 0 while it is not known.
+void check_fits(const TrainConfig& config, const Cluster& cluster, double model_bytes) {
+  MemoryNeed need{
+      .engine = is_simulated(config.engine) ? MemoryNeed::Engine::sim : MemoryNeed::Engine::threads,
+      .values = config.timing_only ? MemoryNeed::Values::timed : MemoryNeed::Values::trained,
+      .workers = config.workers,
+      .model_bytes = model_bytes,
+      .models = config.evaluate_every > 0 ? config.steps / config.evaluate_every + 1 : 0};
+  add_strategy(need, config.strategy, cluster);
+  check_memory(need, free_bytes());
+}
+
 // A run without values: no data, no model, no checkpoints.
 void prepare_timing(const TrainConfig& config, PreparedRun& run, const UpdateOptions& update) {
   run.launcher = make_engine_of(config, run, 1);
@@ -139,6 +152,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
   check_outputs(config);
   run.cluster = cluster_of(config);
   adopt_cluster(command, config, run.cluster);
+  check_fits(config, run.cluster, 0);
   const UpdateOptions update = update_of(config);
   const auto check_with_steps = [&](std::int64_t steps) {
     check_strategy(config.strategy, {run.cluster, update, config.clip_norm, steps});
@@ -168,6 +182,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
                                      config.accumulate));
   check_with_steps(config.steps);
   check_length(config);
+  check_fits(config, run.cluster, parameter_bytes(*run.problem));
   require(!resumed || resumed->step < config.steps,
           concat("the checkpoint in ", config.resume, " has done ", resumed ? resumed->step : 0,
                  " steps already; give --steps more than that."));
