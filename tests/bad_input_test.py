@@ -33,6 +33,7 @@ FILES = {
     "foreign/checkpoint.json": '{"what": "mine"}',
     "foreign/results.json": '{"what": "mine"}',
     "tensors/consensus.pt": "mine",
+    "nothing/summary.json": "{}",
     "begun/steps.jsonl": '{"worker":0,"step":0,"progress":1}\n',
     "pipe.toml": '[workload]\nsteps = 2\n[cluster]\nfile = "pipe"\n[[strategy]]\nrun = "bsp"\n',
 }
@@ -162,7 +163,33 @@ OVERWRITES = [
     Case("report run --out folder", "'folder'", "a folder"),
 ]
 
-CASES = NO_REGULAR_FILE + NO_SUCH_NUMBER + DOES_NOTHING + OVERWRITES
+NOTHING_TO_REPORT = [
+    Case("report nothing", "nothing/summary.json", "'strategy'", "'status'", "'time'", "huddle train --out"),
+    Case("report run nothing", "nothing/summary.json", "'strategy'"),
+    Case("report foreign", "foreign/results.json", "format"),
+    Case("report folder", "'folder'", "results.json", "summary.json"),
+]
+
+WEAK_MESSAGES = [
+    Case("", "train, compare, list, report, schedule", "huddle train --workers 8"),
+    Case("trian", "unknown command 'trian'", "did you mean 'train'?"),
+    Case("--wrokers 3", "unknown option --wrokers"),
+    Case("train --worker 3", "unknown option --worker of huddle train", "did you mean --workers?"),
+    Case("train extra", "'extra'", "huddle train"),
+    Case("train --workers", "--workers needs a value", "for example --workers 4"),
+    Case("train --racks", "--racks needs a value", "2x4"),
+    Case("train --steps 2 --steps 3", "--steps is given 2 times"),
+    Case("train --nesterov=5", "--nesterov takes no value"),
+    Case("train --cluster=", "--cluster"),
+    Case("train --optimizer sdg", "did you mean 'sgd'?", "sgd, adam, adamw"),
+    Case("list stategies", "'stategies'", "did you mean 'strategies'?"),
+    Case("compare", "the scenario is missing", "huddle list scenarios"),
+    Case("compare demmo", "'demmo'"),
+    Case("report", "the DIR is missing", "huddle train --out"),
+    Case("schedule", "the strategy is missing"),
+]
+
+CASES = NO_REGULAR_FILE + NO_SUCH_NUMBER + DOES_NOTHING + OVERWRITES + NOTHING_TO_REPORT + WEAK_MESSAGES
 
 
 def huddle(*arguments, cwd):
@@ -177,6 +204,13 @@ def contents(folder):
 
 
 class BadInput(unittest.TestCase):
+    def test_a_list_without_a_word_is_of_everything(self):
+        answer = huddle("list", cwd=".")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        for word in ("strategies", "ds_sync", "models", "mlp", "data", "digits", "engines", "threads", "schedules",
+                     "cosine", "scenarios"):
+            self.assertIn(word, answer.stdout)
+
     @classmethod
     def setUpClass(cls):
         cls._temporary = tempfile.TemporaryDirectory()

@@ -12,6 +12,7 @@
 #include "huddle/core/replace_file.h"
 #include "huddle/core/text.h"
 #include "huddle/report/own_files.h"
+#include "huddle/report/report_check.h"
 
 namespace huddle {
 
@@ -59,6 +60,7 @@ void write_report(const std::vector<std::filesystem::path>& folders,
   if (std::filesystem::is_directory(file)) refuse(file, "it is a folder");
   if (std::filesystem::exists(file) && !is_own(file, OwnFile::report))
     refuse(file, "it exists, and Huddle has not written it as a report");
+  for (const std::filesystem::path& folder : folders) check_report_source(folder);
   const std::string data = escaped_for_script(report_data(folders, progress));
   const std::string_view page = page_text();
   const std::size_t place = page.find(kPlaceOfData);

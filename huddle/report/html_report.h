@@ -23,7 +23,8 @@ bool can_write_report();
 std::string escaped_for_script(std::string_view json);
 
 // The page about `folders` (see report_data), replacing `file` as a whole. Throws UsageError where
-// a folder cannot be read, `file` cannot be written, or reports were left out of this build.
+// a folder cannot be read or lacks something (report_check.h), `file` cannot be written or is not
+// a report, or reports were left out of this build.
 void write_report(const std::vector<std::filesystem::path>& folders,
                   const std::filesystem::path& file, const ReadingProgress& progress = {});
 

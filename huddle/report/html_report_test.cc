@@ -15,6 +15,7 @@
 #include "huddle/core/text.h"
 #include "huddle/report/html_report_data.h"
 #include "huddle/report/html_report_series.h"
+#include "huddle/report/run_files.h"
 #include "tests/scratch_folder.h"
 
 namespace huddle {
@@ -345,6 +346,7 @@ TEST_F(HtmlReportTest, TellsHowMuchHasBeenRead) {
 
 TEST_F(HtmlReportTest, WritesOneWholePage) {
   const Path folder = write_run("run", "bsp", 1);
+  write("run/summary.json", summary_json({.strategy = "bsp", .workers = 2}, "1"));
   const Path file = root_ / "report.html";
   if (!can_write_report()) {
     EXPECT_THROW(write_report({folder}, file), UsageError);
