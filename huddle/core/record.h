@@ -35,10 +35,11 @@ struct StepRecord {
   TimeSplit time;
   std::int64_t bytes_sent = 0;
   std::int64_t messages_sent = 0;
-  Group group;                   // With whom the worker averaged.
-  Time began = 0;                // By the engine's clock, for timelines.
-  Time ended = 0;                // Likewise.
-  std::vector<Blocked> blocked;  // Where the meter keeps them.
+  Group group;                               // With whom the worker averaged.
+  std::optional<std::int64_t> meeting = {};  // Outcome::meeting.
+  Time began = 0;                            // By the engine's clock, for timelines.
+  Time ended = 0;                            // Likewise.
+  std::vector<Blocked> blocked;              // Where the meter keeps them.
 };
 
 // How good a model is on the test set.
@@ -55,6 +56,9 @@ struct CurvePoint {
   Quality consensus;
   double drift = 0;
 };
+
+// The closing loss is the mean of so many last steps: single batches are too noisy to compare.
+constexpr std::int64_t kStepsOfLoss = 50;
 
 // The closing figures of a run, all that summary.json and the closing table need.
 struct Summary {
@@ -74,15 +78,16 @@ struct Summary {
   std::int64_t parameters = 0;
   Seconds seconds = 0;  // Of the step loop, evaluation not counted.
   double samples_per_second = 0;
-  double loss = 0;  // Mean training loss of the last steps.
+  double loss = 0;  // Training loss: mean of the last kStepsOfLoss steps of all workers.
   std::optional<Quality> consensus;
   std::optional<Quality> swa;  // The mean of all workers' running means, where they are kept.
   std::map<std::string, Quality> others;  // Further models of the strategy (an anchor), by name.
   std::vector<Quality> by_worker;
   std::vector<CurvePoint> curve;  // In the order of time; empty where nobody asked for it.
   std::optional<double> drift;
-  std::map<std::string, double> figures;  // What the strategy counted, by name.
-  std::vector<TimeSplit> time;            // By worker.
+  std::map<std::string, double> figures;      // What the strategy counted, by name.
+  std::vector<TimeSplit> time;                // By worker.
+  std::vector<std::int64_t> steps_by_worker;  // Taken by each, in this run.
   double bytes_sent_per_worker = 0;
   std::vector<std::string> lost;  // One line per worker that was lost.
   std::vector<std::string> warnings;

@@ -76,7 +76,9 @@ fmt::memory_buffer step_line(const StepRecord& record) {
                  record.messages_sent);
   for (int position = 0; position < record.group.size(); ++position)
     fmt::format_to(out, "{}{}", position == 0 ? "" : ",", record.group[position].value);
-  fmt::format_to(out, "]}}\n");
+  fmt::format_to(out, "]");
+  if (record.meeting) fmt::format_to(out, R"(,"meeting":{})", *record.meeting);
+  fmt::format_to(out, "}}\n");
   return line;
 }
 
@@ -153,6 +155,7 @@ Json summary_object(const Summary& summary, const std::string& version) {
           {"steps", summary.steps},
           {"steps_done", summary.steps_done},
           {"steps_taken", summary.steps_taken},
+          {"steps_by_worker", summary.steps_by_worker},
           {"seed", summary.seed},
           {"version", version},
           {"machine", machine_description()},

@@ -72,6 +72,7 @@ Summary full_summary() {
   summary.steps = 100;
   summary.steps_done = 90;
   summary.steps_taken = 180;
+  summary.steps_by_worker = {90, 90};
   summary.seed = std::numeric_limits<std::uint64_t>::max();
   summary.parameters = 12345;
   summary.seconds = 2.5;
@@ -102,6 +103,16 @@ TEST_F(RunFilesTest, WritesEveryFieldOfARecord) {
     "bytes_sent": 5000000000, "messages_sent": 7, "group": [0, 3, 5]})");
   ASSERT_EQ(steps().size(), 1u);
   EXPECT_EQ(steps()[0], expected);
+}
+
+TEST_F(RunFilesTest, TellsTheMeetingWhereThereIsOne) {
+  StepRecord record = full_record();
+  record.meeting = 12345678901;
+  RunFiles files(directory_);
+  files.append(record);
+  ASSERT_EQ(steps().size(), 1u);
+  EXPECT_EQ(steps()[0]["meeting"], 12345678901);
+  EXPECT_EQ(steps()[0]["group"], (Json{0, 3, 5}));
 }
 
 TEST_F(RunFilesTest, WritesAnEmptyGroup) {
@@ -245,7 +256,7 @@ TEST_F(RunFilesTest, WritesEveryFieldOfTheSummary) {
   EXPECT_EQ(written, Json::parse(R"({
     "strategy": "ds_sync:group=4", "engine": "threads", "model": "mlp", "data": "digits",
     "split": "iid", "optimizer": "sgd", "status": "complete", "workers": 2, "batch": 32,
-    "steps": 100, "steps_done": 90, "steps_taken": 180,
+    "steps": 100, "steps_done": 90, "steps_taken": 180, "steps_by_worker": [90, 90],
     "seed": 18446744073709551615, "version": "1.2.3",
     "parameters": 12345, "seconds": 2.5, "samples_per_second": 2560.0, "loss": 0.5,
     "accuracy": {"consensus": 0.875, "worker_mean": 0.5, "worker_min": 0.25},

@@ -26,6 +26,7 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
     line_.bytes_sent = 0;
     line_.progress.reset();
     line_.group.clear();
+    line_.meeting.reset();
     objects_ = 0;
     key_ = Key::other;
     const bool is_json = nlohmann::json::sax_parse(text, this);
@@ -66,7 +67,7 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  enum class Key { other, worker, step, end, loss, bytes_sent, progress, group };
+  enum class Key { other, worker, step, end, loss, bytes_sent, progress, group, meeting };
 
   static Key key_of(const std::string& name) {
     if (name == "worker") return Key::worker;
@@ -75,6 +76,7 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
     if (name == "loss") return Key::loss;
     if (name == "bytes_sent") return Key::bytes_sent;
     if (name == "progress") return Key::progress;
+    if (name == "meeting") return Key::meeting;
     return name == "group" ? Key::group : Key::other;
   }
 
@@ -89,6 +91,7 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
       case Key::loss: line_.loss = value; break;
       case Key::bytes_sent: line_.bytes_sent = value; break;
       case Key::progress: line_.progress = value; break;
+      case Key::meeting: line_.meeting = value; break;
       case Key::group:
         if (value >= 0 && value < 1e9) line_.group.push_back(static_cast<int>(value));
         break;

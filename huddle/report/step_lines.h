@@ -21,6 +21,7 @@ struct StepLine {
   double bytes_sent = 0;
   std::optional<double> progress;  // Steps of the run, where each worker has its own pace.
   std::vector<int> group;
+  std::optional<double> meeting;  // Which average, where groups form on the way.
 };
 
 // How many bytes were read since the last call.

@@ -111,7 +111,11 @@ class AdPsgd final : public Strategy {
     const double progress = budget_.is_limited()
                                 ? static_cast<double>(grant.steps) / endpoint_.workers()
                                 : static_cast<double>(step.value + 1);
-    return {.group = group_, .progress = progress, .go_on = grant.go_on};
+    Outcome outcome{.group = group_, .progress = progress, .go_on = grant.go_on};
+    // The passive partner knows nothing of the pair at its own step.
+    if (group_.size() > 1)
+      outcome.meeting = step.value * endpoint_.workers() + endpoint_.self().value;
+    return outcome;
   }
 
   WorkerId draw_peer(Step step) const {

@@ -80,7 +80,10 @@ class PReduce final : public Strategy {
       if (!lost) {
         iteration_ = given.iteration;
         steps_done_ = static_cast<std::int64_t>(given.progress);
-        return {.group = given.group, .progress = given.progress, .go_on = !given.last};
+        return {.group = given.group,
+                .meeting = given.id.value,
+                .progress = given.progress,
+                .go_on = !given.last};
       }
       request = {.kind = Request::Kind::abort, .group = given.id, .lost = *lost};
     }

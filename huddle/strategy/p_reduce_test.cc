@@ -167,6 +167,24 @@ TEST(PReduce, LetsFastWorkersTakeTheStepsOfSlowOnes) {
   EXPECT_GT(result.figures.at("p_reduce.staleness"), 0.1);
 }
 
+TEST(PReduce, MembersOfAGroupTellTheSameMeetingWhateverTheirPace) {
+  const Result result = run({.spec = "p_reduce:group=2",
+                             .workers = 4,
+                             .steps = 20,
+                             .compute = 0.002,
+                             .slowdowns = {{.worker = {3}, .factor = 10}}});
+  std::map<std::int64_t, std::pair<Group, std::vector<WorkerId>>> meetings;
+  for (std::size_t worker = 0; worker < result.workers.size(); ++worker)
+    for (const Outcome& outcome : result.workers[worker].outcomes) {
+      ASSERT_TRUE(outcome.meeting);
+      auto& [group, members] = meetings[*outcome.meeting];
+      EXPECT_TRUE(members.empty() || group == outcome.group);
+      group = outcome.group;
+      members.push_back({static_cast<int>(worker)});
+    }
+  for (const auto& [meeting, who] : meetings) EXPECT_EQ(who.first, Group(who.second)) << meeting;
+}
+
 TEST(PReduce, TellsWhatItCounted) {
   const Result result = run({.spec = "p_reduce:group=2,window=3", .steps = 25});
   std::int64_t members = 0;

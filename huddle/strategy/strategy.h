@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "huddle/core/group.h"
@@ -34,6 +35,9 @@ enum class Update {
 // What a step came to.
 struct Outcome {
   Group group;  // With whom this worker averaged.
+  // Which average that was: equal for all who were in it. Only where the step does not say so,
+  // because groups form on the way.
+  std::optional<std::int64_t> meeting = {};
   double progress =
       0;  // Steps of the run that are done, as learning-rate schedules should count them.
   bool go_on = true;  // False when the strategy says that training is over.

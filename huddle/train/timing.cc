@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 
 #include <cmath>
+#include <limits>
 
 #include "huddle/collective/average.h"
 #include "huddle/strategy/registry.h"
@@ -54,8 +55,10 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
     observer(log.add(endpoint.self(), {.step = step,
                                        .begin = begin,
                                        .end = endpoint.now(),
+                                       .loss = std::numeric_limits<double>::quiet_NaN(),
                                        .traffic = meter.take(),
                                        .group = outcome.group,
+                                       .meeting = outcome.meeting,
                                        .progress = outcome.progress}));
   }
   strategy->finish();

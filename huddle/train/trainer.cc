@@ -131,6 +131,7 @@ class WorkerLoop {
                                           .learning_rate = learning_rate(*optimizer_),
                                           .traffic = std::move(traffic),
                                           .group = outcome.group,
+                                          .meeting = outcome.meeting,
                                           .progress = outcome.progress}));
     snapshots_->offer(outcome.progress, log_.seconds, sync_.replica());
     swa_.offer(outcome.progress, sync_.replica().parameters());

@@ -8,9 +8,6 @@
 namespace huddle {
 namespace {
 
-// The closing loss is the mean of so many last steps: single batches are too noisy to compare.
-constexpr std::size_t kLastSteps = 50;
-
 double mean_of(const std::deque<double>& values) {
   return values.empty() ? 0
                         : std::accumulate(values.begin(), values.end(), 0.0) /
@@ -59,6 +56,7 @@ StepRecord WorkerLog::add(WorkerId worker, StepTaken taken) {
                   .bytes_sent = std::llround(bytes),
                   .messages_sent = taken.traffic.messages_sent,
                   .group = taken.group,
+                  .meeting = taken.meeting,
                   .began = taken.begin,
                   .ended = taken.end,
                   .blocked = on_the_wire(std::move(taken.traffic.blocked))};
@@ -70,7 +68,7 @@ StepRecord WorkerLog::add(WorkerId worker, StepTaken taken) {
   time.exchange += line.time.exchange;
   time.hidden += line.time.hidden;
   last_losses.push_back(taken.loss);
-  if (last_losses.size() > kLastSteps) last_losses.pop_front();
+  if (last_losses.size() > kStepsOfLoss) last_losses.pop_front();
   return line;
 }
 
@@ -93,6 +91,7 @@ Summary summarise(const std::vector<WorkerLog>& logs) {
     summary.steps_taken += log.steps_done - log.first_step;
     summary.seconds = std::max(summary.seconds, log.seconds);
     summary.time.push_back(log.time);
+    summary.steps_by_worker.push_back(log.steps_done - log.first_step);
     summary.bytes_sent_per_worker += log.bytes_sent / static_cast<double>(logs.size());
     summary.figures.insert(log.figures.begin(), log.figures.end());
     if (log.own) summary.by_worker.push_back(*log.own);

@@ -21,6 +21,7 @@ struct StepTaken {
   double learning_rate = 0;
   Meter::Total traffic;
   Group group;
+  std::optional<std::int64_t> meeting = {};
   double progress = 0;
 };
 
