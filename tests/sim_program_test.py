@@ -71,6 +71,19 @@ class Simulation(TemporaryFolder):
         self.assertIn("leaves out of this cluster: background traffic", answer.stderr)
         self.assertGreater(json.loads(answer.stdout)["seconds"], 20 * 0.006)
 
+    def test_the_network_that_is_assumed_is_told(self):
+        said = huddle("train", "--engine", "sim", "--workers", 2, "--steps", 2, "--latency", "1ms").stdout
+        self.assertIn("plain LAN, compute 35ms (assumed), latency 1ms, bandwidth 10Gbps (assumed)",
+                      " ".join(said.split()))
+
+    def test_a_run_that_trains_nothing_has_no_loss(self):
+        answer = huddle("train", "--engine", "sim", "--workers", 2, "--steps", 3, "--timing-only", "--wire", "1MB",
+                        "--out", self.folder / "out")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertNotIn("loss", answer.stdout + answer.stderr)
+        self.assertIsNone(self.summary()["loss"])
+        self.assertEqual({line["loss"] for line in self.steps()}, {None})
+
     def test_wire_makes_a_small_model_count_as_a_large_one(self):
         arguments = ("--engine", "sim", "--workers", 4, "--steps", 5, "--strategy", "sesgd", "--bandwidth", "1Gbps")
         small = self.train(*arguments)

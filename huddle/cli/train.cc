@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 
+#include "huddle/cli/children.h"
 #include "huddle/cli/commands.h"
 #include "huddle/cli/engines.h"
 #include "huddle/cli/interrupt.h"
@@ -259,6 +260,20 @@ void tell_of_checkpoints(const TrainConfig& config) {
   std::_Exit(130);
 }
 
+// What this machine and engine cannot do for the run.
+void tell_limits(const TrainConfig& config, const Cluster& cluster) {
+  if (const auto left_out = left_out_by_engine(config.engine, cluster); !left_out.empty())
+    fmt::print(stderr, "huddle: the engine {} leaves out of this cluster: {}.\n", config.engine,
+               joined(left_out, ", "));
+  const int cores = usable_cores();
+  if (!config.quiet && !is_simulated(config.engine) && config.workers > cores)
+    fmt::print(
+        stderr,
+        "huddle: {} workers share {} cores, so times are not those of workers with a machine "
+        "each; --engine sim tells those.\n",
+        config.workers, cores);
+}
+
 int train_command(const CLI::App& command, TrainConfig config) {
   std::mutex mutex;
   Launcher* launcher = nullptr;  // Guarded by mutex.
@@ -270,9 +285,7 @@ int train_command(const CLI::App& command, TrainConfig config) {
   });
   PreparedRun run;
   prepare(command, config, run);
-  if (const auto left_out = left_out_by_engine(config.engine, run.cluster); !left_out.empty())
-    fmt::print(stderr, "huddle: the engine {} leaves out of this cluster: {}.\n", config.engine,
-               joined(left_out, ", "));
+  tell_limits(config, run.cluster);
   {
     const std::lock_guard lock(mutex);
     launcher = run.launcher.get();
@@ -284,7 +297,9 @@ int train_command(const CLI::App& command, TrainConfig config) {
   const auto observer = [&](const StepRecord& record) {
     if (run.files) run.files->append(record);
     if (run.timeline) run.timeline->add(record);
-    if (record.worker == WorkerId{0}) progress->update(std::llround(record.progress), record.loss);
+    if (record.worker == WorkerId{0})
+      progress->update(std::llround(record.progress),
+                       config.timing_only ? std::nullopt : std::optional(record.loss));
   };
   run.options.evaluated = [&](std::int64_t models, std::int64_t of) {
     progress->evaluated(models, of);

@@ -55,32 +55,34 @@ Integer whole(const char* option, double number) {
   return static_cast<Integer>(number);
 }
 
-// Other options, another name: reports compare what is alike.
+// In simulation nothing is free: what no option says is as in clusters/lan.toml, a plain LAN.
+constexpr std::tuple<const char*, std::string TrainConfig::*, const char*> kPlainLan[] = {
+    {"compute", &TrainConfig::compute, "35ms"},
+    {"latency", &TrainConfig::latency, "0.1ms"},
+    {"bandwidth", &TrainConfig::bandwidth, "10Gbps"}};
+
+// Other options, another name: reports compare what is alike. Says what is assumed.
 std::string name_of_options(const TrainConfig& config) {
+  const bool is_lan = is_simulated(config.engine);
   std::vector<std::string> parts;
-  if (is_simulated(config.engine)) parts.emplace_back("plain LAN");
-  const std::pair<const char*, std::string> options[] = {{"racks ", config.racks},
-                                                         {"compute ", config.compute},
-                                                         {"latency ", config.latency},
-                                                         {"bandwidth ", config.bandwidth},
-                                                         {"slow ", joined(config.slow, ", ")}};
-  for (const auto& [name, value] : options)
-    if (!value.empty()) parts.push_back(name + value);
+  if (is_lan) parts.emplace_back("plain LAN");
+  if (!config.racks.empty()) parts.push_back("racks " + config.racks);
+  for (const auto& [name, option, assumed] : kPlainLan)
+    if (const std::string& given = config.*option; is_lan || !given.empty())
+      parts.push_back(concat(name, " ", given.empty() ? concat(assumed, " (assumed)") : given));
+  if (!config.slow.empty()) parts.push_back("slow " + joined(config.slow, ", "));
   if (config.jitter > 0) parts.push_back(concat("jitter ", config.jitter));
   return joined(parts, ", ");
 }
 
-// What the options describe. In simulation nothing is free: without options it is a plain LAN, as
-// in clusters/lan.toml.
-Cluster cluster_of_options(const TrainConfig& config) {
+// What the options describe.
+Cluster cluster_of_options(TrainConfig config) {
   Cluster cluster;
   cluster.workers = config.workers;
   cluster.name = name_of_options(config);
-  if (is_simulated(config.engine)) {
-    cluster.nic_bytes_per_second = 1.25e9;
-    cluster.latency_in_rack = 1e-4;
-    cluster.compute_per_step = 0.035;
-  }
+  if (is_simulated(config.engine))
+    for (const auto& [name, option, assumed] : kPlainLan)
+      if ((config.*option).empty()) config.*option = assumed;
   cluster.jitter = config.jitter;
   if (!config.racks.empty()) cluster.workers_per_rack = parse_racks(config.racks, config.workers);
   if (!config.compute.empty())

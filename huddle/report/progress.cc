@@ -47,7 +47,7 @@ Progress::Progress(std::FILE* out, std::int64_t total_steps, ProgressMode mode, 
 
 Progress::~Progress() { finish(); }
 
-void Progress::update(std::int64_t steps_done, double loss) {
+void Progress::update(std::int64_t steps_done, std::optional<double> loss) {
   if (mode_ == ProgressMode::quiet) return;
   const std::scoped_lock lock(mutex_);
   if (finished_) return;
@@ -122,7 +122,7 @@ std::string Progress::figures(std::size_t width) const {
   add(fmt::format("{}/{}", state_->steps_done, total_steps_));
   add(fmt::format("{:>5}", format_percent(share_done(), 0)));
   if (speed > 0) add(format_rate(speed) + "/s");
-  add("loss " + format_figure(state_->loss));
+  if (state_->loss) add("loss " + format_figure(*state_->loss));
   if (speed > 0 && left > 0) add(format_seconds(static_cast<double>(left) / speed) + " left");
   if (!state_->evaluation.empty()) add(state_->evaluation);
   return text;

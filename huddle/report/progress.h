@@ -46,7 +46,7 @@ class Progress {
 
   // Any thread may call it. The farthest state counts: a worker that lags behind does not turn
   // progress back.
-  void update(std::int64_t steps_done, double loss);
+  void update(std::int64_t steps_done, std::optional<double> loss);
 
   // After the steps: so many of `of` models are evaluated.
   void evaluated(std::int64_t models, std::int64_t of);
@@ -58,8 +58,8 @@ class Progress {
  private:
   struct State {
     std::int64_t steps_done = 0;
-    double loss = 0;
-    std::string evaluation;  // "evaluating 3/40"; empty before that.
+    std::optional<double> loss;  // Absent where nothing is trained.
+    std::string evaluation;      // "evaluating 3/40"; empty before that.
   };
 
   void show();

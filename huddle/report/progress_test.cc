@@ -107,6 +107,12 @@ TEST_F(ProgressTest, TellsOfEvaluationsAfterTheSteps) {
   EXPECT_EQ(lines().back(), "step 10/10  100 %  loss 1.000  evaluating 3/40");
 }
 
+TEST_F(ProgressTest, ShowsNoLossWhereNothingIsTrained) {
+  Progress progress(file_, 10, ProgressMode::lines, clock());
+  progress.update(10, std::nullopt);
+  EXPECT_EQ(lines().back(), "step 10/10  100 %");
+}
+
 TEST_F(ProgressTest, ShowsALossThatDiverged) {
   Progress progress(file_, 10, ProgressMode::lines, clock());
   progress.update(1, std::numeric_limits<double>::quiet_NaN());

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "huddle/core/error.h"
+#include "huddle/report/figure_words.h"
 #include "huddle/report/format.h"
 
 namespace huddle {
@@ -62,17 +63,16 @@ void add_accuracy(std::string& text, const Summary& summary) {
                 format_percent(workers->smallest, 2) + " worker min");
 }
 
-// "p_reduce  bridges 3, groups 1,200, rho 0.857": without the figures of single sizes, workers and
-// the like, whose names end in a number.
+// One line for each figure that has words; those of single sizes, workers and the like have none.
 void add_figures(std::string& text, const Summary& summary) {
-  std::map<std::string, std::string> lines;
+  std::string last;
   for (const auto& [name, value] : summary.figures) {
-    const std::size_t dot = name.find('.');
-    if (dot == std::string::npos || name.find('.', dot + 1) != std::string::npos) continue;
-    std::string& line = lines[name.substr(0, dot)];
-    line += (line.empty() ? "" : ", ") + name.substr(dot + 1) + " " + format_figure(value);
+    const std::string line = figure_words(name, value);
+    if (line.empty()) continue;
+    const std::string strategy = name.substr(0, name.find('.'));
+    add_entry(text, strategy == last ? "" : strategy, line);
+    last = strategy;
   }
-  for (const auto& [strategy, line] : lines) add_entry(text, strategy, line);
 }
 
 void add_results(std::string& text, const Summary& summary) {
@@ -91,7 +91,9 @@ void add_results(std::string& text, const Summary& summary) {
   if (summary.samples_per_second > 0)
     add_entry(text, "speed", format_rate(summary.samples_per_second) + " samples/s");
   if (summary.steps_done > 0 && summary.batch > 0)
-    add_entry(text, "recent loss", loss_text(summary.loss));
+    add_entry(text, "training loss",
+              fmt::format("{}, mean of the last {} steps of all workers", loss_text(summary.loss),
+                          std::min(summary.steps_done, kStepsOfLoss)));
   add_accuracy(text, summary);
   if (summary.consensus)
     add_entry(text, "test loss", loss_text(summary.consensus->loss) + " consensus");
