@@ -12,7 +12,7 @@ if(HUDDLE_CHART_JS)
   if(NOT status EQUAL 0)
     message(FATAL_ERROR "the page of reports could not be put together: ${reason}")
   endif()
-  foreach(name assemble.py report.html report.css words.js answer.js charts.js groups.js
+  foreach(name assemble.py report.html report.css words.js answer.js charts.js layout.js groups.js
           sections.js figures.js report.js)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page}/${name})
   endforeach()

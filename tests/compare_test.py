@@ -93,11 +93,16 @@ class Compare(TemporaryFolder):
         answer = self.compare(TINY)
         for word in ("Case: near", "Case: far", "ring", "sesgd", "p_reduce", "vs bsp", "consensus", "bottleneck"):
             self.assertIn(word, answer.stdout)
+        self.assertLessEqual(max(map(len, answer.stdout.splitlines())), 100)
         self.assertIn("runs", answer.stderr, "no progress was shown")
         results = self.results()
         self.assertEqual(results["format"], 1)
         self.assertEqual([case["name"] for case in results["cases"]], ["near", "far"])
         self.assertEqual(len(results["runs"]), 2 * 3 * 2)
+        self.assertEqual([line.split(":")[0] for line in results["answer"]["headline"]], ["Near", "Far"])
+        said = " ".join(answer.stdout.split())
+        for words in results["answer"]["headline"] + [case["why"] for case in results["answer"]["cases"]]:
+            self.assertIn(" ".join(words.split()), said)
         self.assertEqual({run["status"] for run in results["runs"]}, {"complete"})
         rows = {(row["case"], row["label"]): row for row in results["table"]}
         self.assertEqual(len(rows), 6)

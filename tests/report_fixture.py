@@ -150,10 +150,17 @@ def make_comparison(folder, workers=16, steps=200, seeds=(1, 2), cases=tuple(LAT
         "target": {"accuracy": 0.95}, "source": 'name = "sesgd_latency"\n[workload]\ndata = "digits"\n' + hostile}
     results = {"format": 1, "version": VERSION, "scenario": scenario,
                "cases": [{"name": case + hostile, "text": f"latency {case}" + hostile} for case in cases],
+               "answer": {"headline": [f"{case}: sesgd, 2.00x." + hostile for case in cases],
+                          "measure": "Factors: time to 95.0 % consensus accuracy, over paper." + hostile,
+                          "cases": [{"case": case, "winner": "sesgd" + hostile, "result": "sesgd, 2.00x" + hostile,
+                                     "why": "ring, 4 buckets spends 70 % of the time on the network." + hostile}
+                                    for case in cases]},
                "runs": [run.result() for run in runs],
                "table": [table_row(case, label, runs) for case in cases for label in STRATEGIES],
                "expectations": [{"text": "sesgd over ring: 1.80x, at least 1.70x" + hostile, "holds": True}],
                "wall": {"machine": "a test" + hostile, "seconds": 93.0, "by_run": {}}}
+    for item in results["answer"]["cases"]:
+        item["case"] += hostile
     for item in results["runs"] + results["table"]:
         item["case"] += hostile
         item["label"] += hostile

@@ -44,6 +44,7 @@ struct CompareConfig {
   bool fresh = false;
   bool replace = false;
   bool timeline = false;
+  bool wide = false;
 };
 
 // Everything that has to be run, and how those ended that were.
@@ -308,7 +309,7 @@ int conclude(const Comparison& all, const WallClock& wall, const ComparisonFolde
   if (config.json)
     fmt::print("{}", results);
   else if (!config.quiet)
-    fmt::print("{}\n{}\n", comparison_text(all),
+    fmt::print("{}\n{}\n", comparison_text(all, config.wide ? Columns::all : Columns::that_fit),
                can_write_report() ? concat("Report: ", report.string())
                                   : concat("Results: ", (folder.path() / "results.json").string()));
   bool is_interrupted = false;
@@ -383,6 +384,7 @@ void add_compare_command(CLI::App& program, int& status) {
   command->add_option("--seeds", config->seeds, "in place of the scenario's, as 1,2,3")
       ->delimiter(',');
   command->add_flag("--json", config->json, "print results.json instead of the tables");
+  command->add_flag("--wide", config->wide, "tables with all columns, wider than 100 characters");
   command->add_flag("--quiet", config->quiet, "no progress, no tables");
   command->add_flag("--fresh", config->fresh, "run again what has been run before");
   command->add_flag("--replace", config->replace,

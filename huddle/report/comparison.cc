@@ -261,6 +261,7 @@ RunOutcome joined_outcome(const RunOutcome& trained, const RunOutcome& timed,
   both.step_seconds = timed.step_seconds;
   both.bytes_sent_per_worker = timed.bytes_sent_per_worker;
   both.time = timed.time;
+  both.steps_by_worker = timed.steps_by_worker;
   both.links = timed.links;
   both.curve = retimed(trained.curve, ends);
   both.warnings.insert(both.warnings.end(), timed.warnings.begin(), timed.warnings.end());

@@ -33,6 +33,7 @@ struct RunOutcome {
   std::optional<double> drift;
   std::optional<double> bytes_sent_per_worker;
   std::vector<TimeSplit> time;  // By worker.
+  std::vector<double> steps_by_worker;
   std::vector<LinkUse> links;
   std::vector<CurvePoint> curve;
   std::map<std::string, double> figures;

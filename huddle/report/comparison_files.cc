@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "huddle/core/read_file.h"
+#include "huddle/report/answer.h"
 #include "huddle/report/format.h"
 #include "huddle/report/step_lines.h"
 
@@ -69,6 +70,8 @@ void read_lists(const Json& summary, RunOutcome& outcome) {
                             .wait = number_or_nan(time, "wait"),
                             .exchange = number_or_nan(time, "exchange"),
                             .hidden = number_or_nan(time, "hidden")});
+  for (const Json& steps : list(summary, "steps_by_worker"))
+    if (steps.is_number()) outcome.steps_by_worker.push_back(steps.get<double>());
   for (const Json& link : list(summary, "links"))
     outcome.links.push_back({.name = text(link, "name"),
                              .bytes = number_or_nan(link, "bytes"),
@@ -215,6 +218,16 @@ Json row_json(const ComparedRow& row) {
           {"bottleneck", text_or_null(row.bottleneck)}};
 }
 
+Json answer_json(const ComparisonAnswer& answer) {
+  Json cases = Json::array();
+  for (const CaseAnswer& one : answer.cases)
+    cases.push_back({{"case", one.case_name},
+                     {"winner", text_or_null(one.winner)},
+                     {"result", one.result},
+                     {"why", one.why}});
+  return {{"headline", answer.headline}, {"measure", answer.measure}, {"cases", cases}};
+}
+
 Json trainings_json(const std::vector<Training>& trainings) {
   Json json = Json::array();
   for (const Training& training : trainings)
@@ -310,6 +323,7 @@ std::string results_json(const Comparison& comparison, const WallClock& wall,
         {"target", target_json(comparison.target)},
         {"source", comparison.source}}},
       {"note", comparison.note},
+      {"answer", answer_json(answer_of(comparison))},
       {"cases", cases},
       {"tunings", tunings_json(comparison.tunings)},
       {"trainings", trainings_json(comparison.trainings)},

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "huddle/core/text.h"
+#include "huddle/report/answer.h"
 #include "huddle/report/format.h"
 #include "huddle/report/table.h"
 
@@ -46,40 +48,37 @@ struct NamedCell {
   Table::Align align = Table::Align::right;
 };
 
-// How a row differs from a baseline, by the step and to the target.
-void add_speedups(std::vector<NamedCell>& columns, const Rows& rows) {
-  for (std::size_t i = 0; i < rows.front()->speedups.size(); ++i) {
-    const std::string& name = rows.front()->speedups[i].name;
-    columns.push_back({"vs " + name, [i](const ComparedRow& row) {
-                         return times_text(row.speedups[i].of_step,
-                                           row.speedups[i].of_step_estimate);
+enum class By { step, target };
+
+// How many times as fast as each baseline, beside the time that this is about.
+void add_speedups(std::vector<NamedCell>& columns, const Rows& rows, By by) {
+  for (std::size_t i = 0; i < rows.front()->speedups.size(); ++i)
+    columns.push_back({"vs " + rows.front()->speedups[i].name, [i, by](const ComparedRow& row) {
+                         const Speedup& speedup = row.speedups[i];
+                         return by == By::step
+                                    ? times_text(speedup.of_step, speedup.of_step_estimate)
+                                    : times_text(speedup.to_target, speedup.to_target_estimate);
                        }});
-    columns.push_back({"to target vs " + name, [i](const ComparedRow& row) {
-                         return times_text(row.speedups[i].to_target,
-                                           row.speedups[i].to_target_estimate);
-                       }});
-  }
 }
 
+// The most telling ones first.
 std::vector<NamedCell> columns_of(const Rows& rows) {
   std::vector<NamedCell> columns{
       {"strategy", [](const ComparedRow& row) { return row.label; }, Table::Align::left},
       {"step", [](const ComparedRow& row) {
          return row.step_seconds ? format_seconds(row.step_seconds->mean) : kNothing;
        }}};
-  columns.push_back({"rate", [](const ComparedRow& row) {
-                       return row.tuned ? row.workload.at("lr") : kNothing;
-                     }});
-  add_speedups(columns, rows);
+  add_speedups(columns, rows, By::step);
   columns.push_back({"to target", [](const ComparedRow& row) {
                        return row.time_to_target ? format_seconds(row.time_to_target->mean)
                                                  : kNothing;
                      }});
+  add_speedups(columns, rows, By::target);
   columns.push_back({"consensus", [](const ComparedRow& row) {
                        return accuracy_text(row.accuracy_consensus, row.seeds);
                      }});
-  columns.push_back({"worker mean", [](const ComparedRow& row) {
-                       return accuracy_text(row.accuracy_worker_mean, row.seeds);
+  columns.push_back({"rate", [](const ComparedRow& row) {
+                       return row.tuned ? row.workload.at("lr") : kNothing;
                      }});
   columns.push_back(
       {"swa", [](const ComparedRow& row) { return accuracy_text(row.accuracy_swa, row.seeds); }});
@@ -88,18 +87,21 @@ std::vector<NamedCell> columns_of(const Rows& rows) {
                                   ? format_figure(row.loss_consensus->mean)
                                   : kNothing;
                      }});
-  columns.push_back({"drift", [](const ComparedRow& row) {
-                       return row.drift ? fmt::format("{:.2g}", row.drift->mean) : kNothing;
-                     }});
-  columns.push_back({"sent", [](const ComparedRow& row) {
-                       return row.bytes_sent_per_worker ? format_bytes(*row.bytes_sent_per_worker)
-                                                        : kNothing;
-                     }});
   columns.push_back({"wait", [](const ComparedRow& row) { return percent_or_nothing(row.wait); }});
   columns.push_back(
       {"exchange", [](const ComparedRow& row) { return percent_or_nothing(row.exchange); }});
   columns.push_back(
       {"hidden", [](const ComparedRow& row) { return percent_or_nothing(row.hidden); }});
+  columns.push_back({"sent", [](const ComparedRow& row) {
+                       return row.bytes_sent_per_worker ? format_bytes(*row.bytes_sent_per_worker)
+                                                        : kNothing;
+                     }});
+  columns.push_back({"worker mean", [](const ComparedRow& row) {
+                       return accuracy_text(row.accuracy_worker_mean, row.seeds);
+                     }});
+  columns.push_back({"drift", [](const ComparedRow& row) {
+                       return row.drift ? fmt::format("{:.2g}", row.drift->mean) : kNothing;
+                     }});
   columns.push_back(
       {"bottleneck",
        [](const ComparedRow& row) { return row.bottleneck.empty() ? kNothing : row.bottleneck; },
@@ -107,12 +109,7 @@ std::vector<NamedCell> columns_of(const Rows& rows) {
   return columns;
 }
 
-std::string table_text(const Rows& rows) {
-  std::vector<NamedCell> columns = columns_of(rows);
-  std::erase_if(columns, [&](const NamedCell& column) {
-    return std::all_of(rows.begin(), rows.end(),
-                       [&](const ComparedRow* row) { return column.cell(*row) == kNothing; });
-  });
+std::string table_of(const std::vector<NamedCell>& columns, const Rows& rows) {
   std::vector<Table::Column> heads;
   for (const NamedCell& column : columns) heads.push_back({column.header, column.align});
   Table table(heads);
@@ -122,6 +119,32 @@ std::string table_text(const Rows& rows) {
     table.add_row(cells);
   }
   return table.text();
+}
+
+bool fits(const std::string& table) {
+  std::size_t widest = 0;
+  for (std::size_t from = 0; from < table.size();) {
+    const std::size_t end = std::min(table.find('\n', from), table.size());
+    widest = std::max(widest, display_width(std::string_view(table).substr(from, end - from)));
+    from = end + 1;
+  }
+  return widest <= kTextWidth;
+}
+
+// `left_out`: the columns that were too many are added to it.
+std::string table_text(const Rows& rows, Columns which, std::set<std::string>& left_out) {
+  std::vector<NamedCell> columns = columns_of(rows);
+  std::erase_if(columns, [&](const NamedCell& column) {
+    return std::all_of(rows.begin(), rows.end(),
+                       [&](const ComparedRow* row) { return column.cell(*row) == kNothing; });
+  });
+  std::string text = table_of(columns, rows);
+  while (which == Columns::that_fit && columns.size() > 2 && !fits(text)) {
+    left_out.insert(columns.back().header);
+    columns.pop_back();
+    text = table_of(columns, rows);
+  }
+  return text;
 }
 
 void add_wrapped(std::string& text, const std::string& paragraph) {
@@ -177,7 +200,9 @@ void add_target_notes(std::string& text, const Comparison& comparison, const Com
 
 }  // namespace
 
-std::string comparison_text(const Comparison& comparison) {
+std::string comparison_text(const Comparison& comparison, Columns columns) {
+  const ComparisonAnswer answer = answer_of(comparison);
+  std::set<std::string> left_out;
   std::string text;
   add_wrapped(text, comparison.title);
   add_wrapped(text, comparison.claim.empty() ? "" : "Claimed: " + comparison.claim);
@@ -190,10 +215,17 @@ std::string comparison_text(const Comparison& comparison) {
     if (rows.empty()) continue;
     text += "\n";
     if (comparison.cases.size() > 1) add_wrapped(text, "Case: " + one.name);
-    text += table_text(rows);
+    text += table_text(rows, columns, left_out);
     add_target_notes(text, comparison, one, rows);
     add_notes(text, rows);
+    for (const CaseAnswer& told : answer.cases)
+      if (told.case_name == one.name && !told.why.empty()) add_wrapped(text, "Why: " + told.why);
   }
+  if (!left_out.empty())
+    add_wrapped(text, fmt::format("\nWith --wide there is more: {}.", fmt::join(left_out, ", ")));
+  text += "\n";
+  for (const std::string& line : answer.headline) add_wrapped(text, line);
+  add_wrapped(text, answer.measure);
   if (!comparison.verdicts.empty()) text += "\n";
   for (const Verdict& verdict : comparison.verdicts)
     text +=

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -13,9 +13,10 @@
 #include "huddle/core/error.h"
 #include "huddle/core/read_file.h"
 #include "huddle/core/text.h"
-#include "huddle/report/format.h"
+#include "huddle/report/comparison_files.h"
 #include "huddle/report/html_report_series.h"
 #include "huddle/report/html_report_shapes.h"
+#include "huddle/report/html_report_thinning.h"
 
 namespace huddle {
 namespace {
@@ -28,17 +29,6 @@ constexpr int kFormat = 1;                      // Of results.json.
 constexpr std::size_t kMostPoints = 400;        // Of one curve ...
 constexpr std::size_t kPointsOfAllRuns = 8000;  // ... and of the curves of all runs, but
 constexpr std::size_t kFewestPoints = 50;       // at least so many of each.
-constexpr std::size_t kMostBars = 64;           // Of workers' times.
-constexpr std::size_t kMostLinks = 24;
-
-// Six digits are more than a chart can show.
-double rounded(double number) {
-  return std::strtod(fmt::format("{:.6g}", number).c_str(), nullptr);
-}
-
-double number_or(const Json& value, double otherwise) {
-  return value.is_number() ? value.get<double>() : otherwise;
-}
 
 Json fitted(const Json& value, const Json& shape) {
   if (shape == "text" && (value.is_number() || value.is_boolean())) return value.dump();
@@ -126,84 +116,26 @@ Json facts_of(const RunSource& source) {
 Json run_of_summary(const Path& folder) {
   const Json summary = read_json(folder / "summary.json");
   Json run = shaped(summary, kRunShape);
-  const Json facts = shaped(summary, kFactsShape);
-  const double workers = std::max(1.0, number_or(facts["workers"], 1));
-  const double taken = number_or(facts["steps_taken"], number_or(facts["steps_done"], 0) * workers);
-  const auto step = seconds_per_step(
-      {.seconds = number_or(run["seconds"], 0), .steps_taken = taken, .workers = workers});
-  if (step && run["seconds"].is_number()) run["step_seconds"] = rounded(*step);
   run["id"] = folder.string();
-  run["facts"] = facts;
+  run["facts"] = shaped(summary, kFactsShape);
   return run;
 }
 
-double sum_over(const Json& list, const char* key) {
-  double sum = 0;
-  for (const Json& item : list) sum += number_or(item[key], 0);
-  return sum;
-}
-
-Json bottleneck_of(const Json& run) {
-  Json name = "";
-  double most = 0;
-  for (const Json& link : run["links"])
-    if (const double full = number_or(link["full"], 0); full > most) {
-      most = full;
-      name = link["name"];
-    }
-  return name;
-}
-
-// What `huddle compare` would say of a case with this run alone.
-Json row_of(const Json& run) {
-  Json row = {{"seeds", 1}, {"bottleneck", bottleneck_of(run)}, {"baselines", Json::array()}};
-  for (const char* key : {"case", "label", "strategy", "bytes_sent_per_worker"})
-    row[key] = run[key];
-  const auto mean = [](const Json& number) { return Json{{"mean", number}}; };
-  row["step_seconds"] = mean(run["step_seconds"]);
-  row["drift"] = mean(run["drift"]);
-  row["accuracy_consensus"] = mean(run["accuracy"].value("consensus", Json()));
-  row["accuracy_worker_mean"] = mean(run["accuracy"].value("worker_mean", Json()));
-  const Json& time = run["time"];
-  const double all =
-      sum_over(time, "compute") + sum_over(time, "wait") + sum_over(time, "exchange");
-  for (const char* part : {"wait", "exchange", "hidden"})
-    if (all > 0) row[part] = sum_over(time, part) / all;
-  return row;
-}
-
-// Beyond kMostBars workers each bar is the mean of neighbours.
-void thin_times(Json& run) {
-  const Json time = std::exchange(run["time"], Json::array());
-  const std::size_t per_bar = (time.size() + kMostBars - 1) / kMostBars;
-  for (std::size_t first = 0; first < time.size(); first += per_bar) {
-    const std::size_t last = std::min(first + per_bar, time.size());
-    Json bar = {{"worker", time[first]["worker"]}, {"last", time[last - 1]["worker"]}};
-    const Json members(time.begin() + static_cast<std::ptrdiff_t>(first),
-                       time.begin() + static_cast<std::ptrdiff_t>(last));
-    for (const char* part : {"compute", "wait", "exchange", "hidden"})
-      bar[part] = rounded(sum_over(members, part) / static_cast<double>(last - first));
-    run["time"].push_back(bar);
+// What `huddle compare` would write of these runs as one case, over the run at `base` if there is
+// one.
+Json results_of(const std::vector<Json>& runs, std::optional<std::size_t> base) {
+  Comparison all;
+  std::vector<ComparedStrategy> strategies;
+  for (const Json& run : runs) {
+    all.runs.push_back(
+        {.case_name = run["case"], .label = run["label"], .strategy = run["strategy"]});
+    all.runs.back().outcome = read_outcome(run["id"].get<std::string>()).value_or(RunOutcome{});
+    strategies.push_back({.label = run["label"]});
   }
-}
-
-void thin_links(Json& run) {
-  std::vector<Json> links = run["links"];
-  std::stable_sort(links.begin(), links.end(), [](const Json& a, const Json& b) {
-    return number_or(a["full"], 0) > number_or(b["full"], 0);
-  });
-  run["links_left_out"] = links.size() - std::min(links.size(), kMostLinks);
-  if (links.size() > kMostLinks) links.resize(kMostLinks);
-  run["links"] = links;
-}
-
-// Every n-th measurement, and the last.
-void thin_curve(Json& run, std::size_t most_points) {
-  const Json curve = std::exchange(run["curve"], Json::array());
-  const std::size_t every = (curve.size() + most_points - 1) / most_points;
-  for (std::size_t i = 0; i < curve.size(); ++i)
-    if (i % every == every - 1 || i + 1 == curve.size()) run["curve"].push_back(curve[i]);
-  run["curve_every"] = std::max<std::size_t>(every, 1);
+  if (base) strategies[*base].baselines.push_back(strategies[*base].label);
+  all.cases.push_back({.name = runs.front()["case"]});
+  all.table = compare_runs(all.runs, strategies, {});
+  return Json::parse(results_json(all, {}, ""));
 }
 
 Json points_json(const std::vector<ThinPoint>& points) {
@@ -219,10 +151,12 @@ Json points_json(const std::vector<ThinPoint>& points) {
 }
 
 Json groups_json(const StepSeries& series) {
-  Json steps = Json::array();
-  for (const StepGroups& step : series.groups)
-    steps.push_back({{"groups", step.groups}, {"of", step.group_of}});
-  return {{"steps", steps}, {"repeat", series.groups_repeat}};
+  Json rows = Json::array();
+  for (const GroupsRow& row : series.groups)
+    rows.push_back({{"groups", row.groups},
+                    {"of", row.group_of},
+                    {"end", row.end ? Json(rounded(*row.end)) : Json()}});
+  return {{"rows", rows}, {"repeat", series.groups_repeat}};
 }
 
 // Collects the runs of all folders, then reads their steps.
@@ -230,7 +164,7 @@ class ReportMaker {
  public:
   ReportMaker() {
     data_["made_by"] = HUDDLE_VERSION;
-    for (const char* list : {"notes", "scenarios", "cases", "table", "runs"})
+    for (const char* list : {"notes", "answers", "scenarios", "cases", "table", "runs"})
       data_[list] = Json::array();
   }
 
@@ -246,6 +180,9 @@ class ReportMaker {
       item["scenario"] = data_["scenarios"].size();
       data_["cases"].push_back(item);
     }
+    Json answer = shaped(results.value("answer", Json()), kAnswerShape);
+    for (Json& told : answer["cases"]) rename(told["case"]);
+    data_["answers"].push_back(std::move(answer));
     for (Json& row : shaped(results.value("table", Json()), kTableShape)) {
       rename(row["case"]);
       data_["table"].push_back(row);
@@ -281,9 +218,10 @@ class ReportMaker {
       while (!labels.insert(label).second) label += "'";
       runs[i]["label"] = label;
       runs[i]["case"] = name;
-      sources_.push_back({.folder = folders[i], .trained_in = {}, .run = runs[i]});
     }
-    add_rows(runs);
+    compare(runs);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      sources_.push_back({.folder = folders[i], .trained_in = {}, .run = std::move(runs[i])});
   }
 
   std::string finish(const ReadingProgress& progress) {
@@ -318,9 +256,9 @@ class ReportMaker {
     return prefix;
   }
 
-  // Speed-ups over the first bsp, or else over the first run, where all did the same work. A run
-  // that did not come to its end is neither compared nor compared with.
-  void add_rows(const std::vector<Json>& runs) {
+  // Over the first bsp, or else over the first run, where all did the same work. A run that did not
+  // come to its end is neither compared nor compared with.
+  void compare(std::vector<Json>& runs) {
     const auto is_complete = [](const Json& run) { return run["status"] == "complete"; };
     const auto is_bsp = [&is_complete](const Json& run) {
       return is_complete(run) && run["strategy"].get<std::string>().starts_with("bsp");
@@ -331,15 +269,13 @@ class ReportMaker {
     for (const Json& run : runs)
       for (const char* key : {"workers", "model", "data", "batch", "cluster", "network"})
         if (run["facts"][key] != runs.front()["facts"][key]) differences.insert(key);
-    for (const Json& run : runs) {
-      Json row = row_of(run);
-      const double seconds = number_or(run["step_seconds"], 0);
-      if (runs.size() > 1 && differences.empty() && is_complete(run) && seconds > 0)
-        row["baselines"].push_back({{"name", "step time"},
-                                    {"label", (*base)["label"]},
-                                    {"speedup", number_or((*base)["step_seconds"], 0) / seconds}});
-      data_["table"].push_back(shaped(Json::array({row}), kTableShape)[0]);
-    }
+    const bool is_compared = runs.size() > 1 && differences.empty() && base != runs.end();
+    const Json results = results_of(
+        runs, is_compared ? std::optional<std::size_t>(base - runs.begin()) : std::nullopt);
+    if (is_compared) data_["answers"].push_back(shaped(results["answer"], kAnswerShape));
+    for (const Json& row : shaped(results["table"], kTableShape)) data_["table"].push_back(row);
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      runs[i]["step_seconds"] = shaped(results["runs"][i], kRunShape)["step_seconds"];
     if (!differences.empty())
       data_["notes"].push_back(
           concat("These runs differ in ",

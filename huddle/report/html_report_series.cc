@@ -12,7 +12,7 @@
 namespace huddle {
 namespace {
 
-constexpr std::size_t kFirstSteps = 16;    // Whose groups are kept.
+constexpr std::size_t kMostRows = 16;      // Steps whose groups are kept, or meetings.
 constexpr int kMostPictured = 64;          // Workers whose groups are kept.
 constexpr double kFirstSeconds = 0x1p-30;  // About a nanosecond: finer than any step.
 
@@ -32,9 +32,14 @@ class SeriesMaker {
     loss_by_time_.add(line.end, line.loss);
     end_by_step_.add(done, line.end);
     const auto step = static_cast<std::int64_t>(line.step);
+    most_workers_ =
+        std::max(most_workers_, static_cast<int>(std::min<double>(line.worker + 1, kMostPictured)));
     if (!std::isfinite(line.loss))
       series_.diverged_step = std::min(step, series_.diverged_step.value_or(step));
-    if (line.step < kFirstSteps && line.worker < kMostPictured) keep_group(line);
+    if (line.meeting)
+      keep_meeting(line);
+    else if (line.step < kMostRows && line.worker < kMostPictured)
+      keep_group(line);
   }
 
   StepSeries finish() {
@@ -56,10 +61,29 @@ class SeriesMaker {
     first_groups_[step][worker] = line.group;
   }
 
-  // Lines come in the order of time, so the different groups are told apart only at the end.
+  // One line says who met; those of the other members may say when the last of them was done. Lines
+  // come in the order of time, so that the first meetings are those met first here.
+  void keep_meeting(const StepLine& line) {
+    const bool is_pictured = std::any_of(line.group.begin(), line.group.end(),
+                                         [](int worker) { return worker < kMostPictured; });
+    const auto found = meetings_.find(*line.meeting);
+    if (found != meetings_.end())
+      found->second.end = std::max(found->second.end, std::optional(line.end));
+    else if (is_pictured && meetings_.size() < kMostRows)
+      meetings_[*line.meeting] = {.groups = {line.group}, .group_of = {}, .end = line.end};
+  }
+
   void finish_groups() {
+    if (meetings_.empty())
+      finish_steps();
+    else
+      finish_meetings();
+  }
+
+  // Lines come in the order of time, so the different groups are told apart only at the end.
+  void finish_steps() {
     for (const std::vector<std::vector<int>>& by_worker : first_groups_) {
-      StepGroups& step = series_.groups.emplace_back();
+      GroupsRow& step = series_.groups.emplace_back();
       std::map<std::vector<int>, int> known;
       for (const std::vector<int>& group : by_worker) {
         const auto [place, is_new] = known.emplace(group, static_cast<int>(step.groups.size()));
@@ -72,8 +96,21 @@ class SeriesMaker {
     if (period) series_.groups.resize(*period);
   }
 
+  void finish_meetings() {
+    for (const auto& [meeting, row] : meetings_) series_.groups.push_back(row);
+    std::stable_sort(series_.groups.begin(), series_.groups.end(),
+                     [](const GroupsRow& a, const GroupsRow& b) { return a.end < b.end; });
+    for (GroupsRow& row : series_.groups) {
+      row.group_of.assign(static_cast<std::size_t>(most_workers_), -1);
+      for (const int worker : row.groups.front())
+        if (worker < most_workers_) row.group_of[static_cast<std::size_t>(worker)] = 0;
+    }
+  }
+
   Thinner loss_by_step_, loss_by_time_, end_by_step_;
   std::vector<std::vector<std::vector<int>>> first_groups_;  // By step and worker.
+  std::map<double, GroupsRow> meetings_;                     // By their number.
+  int most_workers_ = 0;                                     // That are pictured.
   StepSeries series_;
 };
 
@@ -127,7 +164,7 @@ std::vector<ThinPoint> Thinner::points() const {
   return points;
 }
 
-std::optional<std::size_t> group_period(const std::vector<StepGroups>& groups) {
+std::optional<std::size_t> group_period(const std::vector<GroupsRow>& groups) {
   for (std::size_t period = 1; 2 * period <= groups.size(); ++period)
     if (std::equal(groups.begin() + static_cast<std::ptrdiff_t>(period), groups.end(),
                    groups.begin()))

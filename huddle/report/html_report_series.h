@@ -54,12 +54,15 @@ class Thinner {
   std::vector<ThinPoint> sums_;  // Of positions and values, until points() divides by the counts.
 };
 
-// Who averaged with whom at one step.
-struct StepGroups {
+// Who averaged with whom: a row of the picture. It is a step, where all workers take each step
+// together, or else a single meeting: at one step of their own, workers of different pace meet
+// others than those who are at that step too.
+struct GroupsRow {
   std::vector<std::vector<int>> groups;  // The different ones, by first appearance along workers.
-  std::vector<int> group_of;             // By worker, an index into `groups`; -1: no record.
+  std::vector<int> group_of;             // By worker, an index into `groups`; -1: not in this row.
+  std::optional<double> end;             // Of a meeting: the second when its last member was done.
 
-  bool operator==(const StepGroups&) const = default;
+  bool operator==(const GroupsRow&) const = default;
 };
 
 struct StepSeries {
@@ -67,7 +70,7 @@ struct StepSeries {
   std::vector<ThinPoint> loss_by_time;  // Positions are seconds.
   // The mean second at which the steps of each point of loss_by_step ended, at the same places.
   std::vector<ThinPoint> end_by_step;
-  std::vector<StepGroups> groups;  // Of the first steps, or of one period where they repeat.
+  std::vector<GroupsRow> groups;  // The first ones, or one period where steps repeat.
   bool groups_repeat = false;
   std::int64_t lines = 0;
   std::int64_t steps = 0;                     // The most steps of any worker.
@@ -84,7 +87,7 @@ StepSeries read_steps(const std::filesystem::path& file, std::size_t most_points
 std::vector<ThinPoint> at_times_of(const StepSeries& timed, const std::vector<ThinPoint>& values);
 
 // The least number of steps after which `groups` begin again, if they do so at least once.
-std::optional<std::size_t> group_period(const std::vector<StepGroups>& groups);
+std::optional<std::size_t> group_period(const std::vector<GroupsRow>& groups);
 
 // Called while files are read, with the bytes done and the bytes there are.
 using ReadingProgress = std::function<void(std::int64_t done, std::int64_t all)>;

@@ -39,6 +39,11 @@ constexpr std::string_view kScenarioShape = R"({
   "name": "text", "title": "text", "text": "text", "claim": "text", "assumptions": ["text"],
   "target": {"*": "number"}, "source": "text", "version": "text", "machine": "text"})";
 
+// Who won, and why: report/answer.h.
+constexpr std::string_view kAnswerShape = R"({
+  "headline": ["text"], "measure": "text",
+  "cases": [{"case": "text", "winner": "text", "result": "text", "why": "text"}]})";
+
 constexpr std::string_view kExpectationsShape = R"([{"text": "text", "holds": "text"}])";
 
 constexpr std::string_view kCasesShape = R"([{"name": "text", "text": "text"}])";

@@ -130,7 +130,8 @@ TEST(Thinner, LeavesOutWhatHasNoPlaceOrNoValue) {
 }
 
 TEST(Groups, RepeatAfterTheirShortestPeriod) {
-  const StepGroups pairs{{{0, 1}, {2, 3}}, {0, 0, 1, 1}}, crossed{{{0, 2}, {1, 3}}, {0, 1, 0, 1}};
+  const GroupsRow pairs{{{0, 1}, {2, 3}}, {0, 0, 1, 1}, {}},
+      crossed{{{0, 2}, {1, 3}}, {0, 1, 0, 1}, {}};
   EXPECT_EQ(group_period({pairs, crossed, pairs, crossed}), 2u);
   EXPECT_EQ(group_period({pairs, pairs, pairs}), 1u);
   EXPECT_EQ(group_period({pairs, crossed, crossed}), std::nullopt);
@@ -159,6 +160,27 @@ TEST_F(HtmlReportTest, ReadsLossesTimesAndGroupsOfSteps) {
   EXPECT_EQ(series.groups[0].groups, (std::vector<std::vector<int>>{{0, 2}, {1, 3}}));
   EXPECT_EQ(series.groups[0].group_of, (std::vector<int>{0, 1, 0, 1}));
   EXPECT_FALSE(series.is_cut_off);
+}
+
+// Worker 2 is slow: others meet twice before its first step is done. Rows by each worker's own step
+// would tear its meetings apart.
+TEST_F(HtmlReportTest, DrawsGroupsThatFormOnTheWayAsTheyMet) {
+  const auto line = [](int worker, int step, double end, const std::string& group, int meeting) {
+    std::string text = step_line(worker, step, end, 1, group);
+    return text.insert(text.find_last_of('}'), concat(R"(,"meeting":)", meeting));
+  };
+  const std::string text = line(0, 0, 1, "[0,1]", 0) + line(1, 0, 1, "[0,1]", 0) +
+                           line(1, 1, 2, "[1,3]", 1) + line(3, 0, 2.5, "[1,3]", 1) +
+                           line(0, 1, 3, "[0,2]", 3) + line(2, 0, 3, "[0,2]", 3) +
+                           line(1, 2, 2.75, "[1,3]", 2) + line(3, 1, 2.75, "[1,3]", 2);
+  const StepSeries series = read_steps(write("steps.jsonl", text), 400);
+  ASSERT_EQ(series.groups.size(), 4u);
+  EXPECT_FALSE(series.groups_repeat);
+  EXPECT_EQ(series.groups[0].groups, (std::vector<std::vector<int>>{{0, 1}}));
+  EXPECT_EQ(series.groups[0].group_of, (std::vector<int>{0, 0, -1, -1}));
+  EXPECT_EQ(series.groups[1].end, 2.5);
+  EXPECT_EQ(series.groups[2].end, 2.75);
+  EXPECT_EQ(series.groups[3].group_of, (std::vector<int>{0, -1, 0, -1}));
 }
 
 TEST_F(HtmlReportTest, KeepsLongRunsShortAndAlignedInTime) {
@@ -229,6 +251,7 @@ TEST_F(HtmlReportTest, ComparesSingleRunsOverBsp) {
   const Json& row = data["table"][0];
   EXPECT_EQ(row["baselines"][0]["label"], "bsp");
   EXPECT_EQ(row["baselines"][0]["speedup"], 2.0);
+  EXPECT_EQ(data["answers"][0]["headline"][0], "sesgd, 2.00x.");
   EXPECT_EQ(row["wait"], 0.25);
   EXPECT_EQ(row["bottleneck"], "b");
   EXPECT_EQ(row["time_to_target"], Json::object());
@@ -239,8 +262,8 @@ TEST_F(HtmlReportTest, ComparesSingleRunsOverBsp) {
 TEST_F(HtmlReportTest, GivesNoSpeedUpForARunThatFailedOrTrainedOtherwise) {
   const Path bsp = write_run("b", "bsp", 2);
   const Json failed = data_of({bsp, write_run("f", "sesgd", 1, 10, "failed: worker 1 died")});
-  EXPECT_EQ(failed["table"][0]["baselines"].size(), 1u);
-  EXPECT_TRUE(failed["table"][1]["baselines"].empty());
+  EXPECT_EQ(failed["table"][0]["baselines"][0]["speedup"], 1.0);
+  EXPECT_TRUE(failed["table"][1]["baselines"][0]["speedup"].is_null());
   EXPECT_EQ(failed["runs"][1]["status"], "failed: worker 1 died");
   const Path other = write_run("o", "sesgd", 1);
   write("o/summary.json", R"({"strategy":"sesgd","status":"complete","workers":4})");
@@ -263,6 +286,7 @@ TEST_F(HtmlReportTest, ReadsAComparisonWhoseTimedRunSharesValues) {
     "runs":[{"id":"x/1","case":"x","label":"sesgd","trained_in":null},
             {"id":"y/1","case":"y","label":"sesgd","trained_in":"x/1"},
             {"id":"z/1","case":"y","label":"lost","status":"failed: no memory"}],
+    "answer":{"headline":["h"],"cases":[{"case":"x","result":"sesgd, 2.00x"}]},
     "table":[{"case":"x","label":"sesgd","baselines":[{"name":"best","speedup":null}]}]})");
   const Json data = data_of({root_ / "c"});
   EXPECT_EQ(data["scenarios"][0]["assumptions"], (Json{"one", "2"}));
@@ -274,6 +298,7 @@ TEST_F(HtmlReportTest, ReadsAComparisonWhoseTimedRunSharesValues) {
   const Json twice = data_of({root_ / "c", root_ / "c", write_run("s", "bsp", 1)});
   EXPECT_EQ(twice["cases"][0]["name"], "n: x");
   EXPECT_EQ(twice["cases"][2]["name"], "n (2): x");
+  EXPECT_EQ(twice["answers"][1]["cases"][0]["case"], "n (2): x");
   EXPECT_EQ(twice["cases"][4]["name"], "single runs");
 }
 
@@ -288,9 +313,32 @@ TEST_F(HtmlReportTest, LimitsWorkersAndLinks) {
   EXPECT_EQ(run["time"].size(), 50u);
   EXPECT_EQ(run["time"][0]["last"], 3);
   EXPECT_EQ(run["time"][0]["compute"], 1.5);
-  EXPECT_EQ(run["links"].size(), 24u);
+  EXPECT_EQ(run["links"].size(), 8u);
   EXPECT_EQ(run["links"][0]["name"], "199");
-  EXPECT_EQ(run["links_left_out"], 176);
+  EXPECT_EQ(run["links_left_out"], 192);
+}
+
+TEST_F(HtmlReportTest, DrawsLinksThatAreLoadedAlikeOnce) {
+  Json summary = {{"strategy", "bsp"}, {"status", "complete"}, {"workers", 4}, {"seconds", 10}};
+  for (int i = 0; i < 4; ++i)
+    for (const char* way : {"out", "in"})
+      summary["links"].push_back({{"name", concat("worker ", i, " ", way)},
+                                  {"full", 7.2 + 0.01 * i},
+                                  {"bytes", 100 * i},
+                                  {"bytes_per_second", 1000}});
+  write("run/summary.json", summary.dump());
+  Json links = data_of({root_ / "run"})["runs"][0]["links"];
+  ASSERT_EQ(links.size(), 1u);
+  EXPECT_EQ(links[0]["name"], "8 links");
+  EXPECT_EQ(links[0]["count"], 8);
+  EXPECT_EQ(links[0]["bytes"], 150);
+  EXPECT_EQ(links[0]["full"], 7.215);
+  summary["links"].push_back({{"name", "rack 0 out"}, {"full", 7.2}, {"bytes_per_second", 4000}});
+  write("run/summary.json", summary.dump());
+  links = data_of({root_ / "run"})["runs"][0]["links"];
+  ASSERT_EQ(links.size(), 2u) << "as full, but of another bandwidth";
+  EXPECT_EQ(links[0]["name"], "8 worker links");
+  EXPECT_EQ(links[1]["name"], "rack 0 out");
 }
 
 TEST_F(HtmlReportTest, KeepsTimesAndLinksOfTheFirstSeedOnly) {

@@ -1,8 +1,6 @@
 "use strict";
 
-// The answer in a sentence, made from the table: who is fastest, over which baseline, and at what price.
-
-const kNotWorthSaying = 0.005;  // Of accuracy: half a point.
+// What the table says of baselines, targets and speed-ups, the headline, and what is wrong with runs.
 
 const meanOf = (entry) => (entry && isNumber(entry.mean) ? entry.mean : null);
 
@@ -48,32 +46,6 @@ function targetOf(data, caseName) {
   return null;
 }
 
-// The time that decides.
-const timeOf = (data, row) => meanOf(row[kMeasures[decidingMeasure(data)].time]);
-
-// The row of the fastest strategy, the first of those that are equally fast; null where nobody has a time.
-function winnerOf(data, caseName) {
-  const time = (row) => timeOf(data, row);
-  const isComplete = (row) => data.runs.some((run) =>
-    run.case === row.case && run.label === row.label && run.status === "complete");
-  const rows = rowsOf(data, caseName).filter((row) => time(row) !== null && isComplete(row));
-  return rows.reduce((best, row) => (best === null || time(row) < time(best) ? row : best), null);
-}
-
-function range(values, format) {
-  const least = format(Math.min(...values));
-  const most = format(Math.max(...values));
-  return least === most ? least : `${least} to ${most}`;
-}
-
-// "1.80x over ring, 4 buckets", over all the winner's rows; "" where the winner is the baseline or none is named.
-function gainPhrase(winners, baseline, measure) {
-  const gains = winners.map((row) => speedupOf(row, baseline, measure)).filter(isNumber);
-  const over = baselineLabels(winners, baseline, measure);
-  if (gains.length === 0 || (over.length === 1 && winners.every((row) => row.label === over[0]))) return "";
-  return `${range(gains, formatTimes)} over ${over.length === 1 ? over[0] : "the " + baseline + " baseline"}`;
-}
-
 function singleRunAnswer(run) {
   const accuracy = run.accuracy.consensus;
   const result = isNumber(accuracy) ? `${formatPercent(accuracy)} accuracy`
@@ -82,71 +54,11 @@ function singleRunAnswer(run) {
   return `${run.label} reached ${result} in ${formatSeconds(run.seconds)}${run.facts.network ? " of virtual time" : ""}`;
 }
 
-// "is fastest", or "reaches 95.0 % accuracy first".
-function winPhrase(data) {
-  const target = data.cases.map((item) => targetOf(data, item.name)).find((found) => found !== null);
-  if (decidingMeasure(data) === "step" || !target) return "is fastest";
-  return target.kind === "accuracy" ? `reaches ${withoutZeros(formatPercent(target.value))} accuracy first`
-    : `reaches a loss of ${formatFigure(target.value)} first`;
-}
-
-// Without a baseline nobody said that these runs may be compared.
-const isComparable = (data) => baselineNames(data).length > 0;
-
+// The lines of the headline. Who wins is said by the comparison itself; here is only what no comparison says.
 function headline(data) {
-  if (data.runs.length === 1) return singleRunAnswer(data.runs[0]);
-  if (!isComparable(data)) return `${counted(data.runs.length, "run")} side by side`;
-  const winners = data.cases.map((item) => winnerOf(data, item.name)).filter((row) => row !== null);
-  if (winners.length === 0) return "No run came to an end";
-  const labels = unique(winners.map((row) => row.label));
-  if (labels.length > 1) {
-    const wins = labels.map((label) => [label, winners.filter((row) => row.label === label).length])
-      .sort((a, b) => b[1] - a[1]);
-    return `It depends: ${listed(wins.map(([label, count]) => `${label} ${winPhrase(data)} in ${count}`))} `
-      + `of ${winners.length} cases`;
-  }
-  const everywhere = winners.length > 1 ? ` in all ${winners.length} cases` : "";
-  const gain = gainPhrase(winners, baselineNames(data)[0], decidingMeasure(data));
-  return `${labels[0]} ${winPhrase(data)}${everywhere}: ${gain || "nothing beats the baseline"}`;
-}
-
-// What the winner gives away, or that it gives away nothing.
-function accuracyPhrase(data, winners) {
-  let worst = null;
-  for (const winner of winners) {
-    const own = meanOf(winner.accuracy_consensus);
-    for (const row of rowsOf(data, winner.case)) {
-      const other = meanOf(row.accuracy_consensus);
-      if (own === null || other === null || (worst && other - own <= worst.loss)) continue;
-      worst = {loss: other - own, row, own, other};
-    }
-  }
-  if (worst === null) return "";
-  const where = data.cases.length > 1 ? ` (${worst.row.case})` : "";
-  if (worst.loss <= kNotWorthSaying) return "Its accuracy is within half a point of the best.";
-  return `But its accuracy is ${(worst.loss * 100).toFixed(1)} points below that of ${worst.row.label}${where}: `
-    + `${formatPercent(worst.own)} against ${formatPercent(worst.other)}.`;
-}
-
-// "Exactly as fast: sesgd (1 ms).", with the case where there are several.
-function tiePhrase(data, winners) {
-  const where = (row) => (data.cases.length > 1 ? ` (${row.case})` : "");
-  const tied = winners.flatMap((winner) => rowsOf(data, winner.case)
-    .filter((row) => row !== winner && timeOf(data, row) === timeOf(data, winner))
-    .map((row) => row.label + where(row)));
-  return tied.length > 0 ? `Exactly as fast: ${listed(tied)}.` : "";
-}
-
-function details(data) {
-  const winners = data.cases.map((item) => winnerOf(data, item.name)).filter((row) => row !== null);
-  if (data.runs.length < 2 || !isComparable(data)) return "";
-  const ties = tiePhrase(data, winners);
-  if (unique(winners.map((row) => row.label)).length !== 1) return ties;
-  const measure = decidingMeasure(data);
-  const others = baselineNames(data).slice(1).map((name) => gainPhrase(winners, name, measure)).filter(Boolean);
-  const gains = others.length > 0 ? `It is ${listed(others)}.` : "";
-  const step = measure === "target" ? gainPhrase(winners, baselineNames(data)[0], "step") : "";
-  return [ties, gains, step ? `Per step it is ${step}.` : "", accuracyPhrase(data, winners)].filter(Boolean).join(" ");
+  if (data.runs.length === 1) return [singleRunAnswer(data.runs[0])];
+  const lines = data.answers.flatMap((answer) => answer.headline);
+  return lines.length > 0 ? lines : [`${counted(data.runs.length, "run")} side by side`];
 }
 
 // What is wrong with runs, a line each.

@@ -1,7 +1,7 @@
 "use strict";
 
 // The charts, drawn by Chart.js. Each function fills a `.plot` element; colours come from the style sheet, so that both
-// schemes share one palette.
+// schemes share one palette. A colour is a strategy, everywhere on the page.
 
 const kSeriesColours = 8;
 const kDashes = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
@@ -27,6 +27,11 @@ function mixed(from, to, share) {
 function readableOn(rgb) {
   const [red, green, blue] = rgb.match(/\d+/g).map((value) => (value / 255) ** 2.2);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.25 ? "#10161b" : "#ffffff";
+}
+
+// The strategy's colour, so much the paler the smaller `share` is.
+function tint(label, share) {
+  return mixed(colour("card"), styleOf(label).colour, share);
 }
 
 function withAlpha(hex, alpha) {
@@ -87,11 +92,10 @@ const kTicks = {
   count: (value) => (Number.isInteger(value) ? formatCount(value) : ""),
   percent: (value, spacing) => formatPercent(value, percentDecimals(spacing)),
   figure: (value) => String(Number(value.toPrecision(3))),
-  times: (value) => `${Number(value.toPrecision(3))}\u00d7`,
 };
 
-// A labelled horizontal line, for a target.
-function targetLine(value, text) {
+// The target as a labelled line, and where each curve crosses it. marks: {x, colour}.
+function targetLine(value, text, marks) {
   return {
     id: "target",
     afterDatasetsDraw({ctx, chartArea, scales}) {
@@ -100,31 +104,30 @@ function targetLine(value, text) {
       ctx.save();
       ctx.strokeStyle = ctx.fillStyle = colour("quiet");
       ctx.setLineDash([4, 4]);
-      ctx.beginPath();
-      ctx.moveTo(chartArea.left, y);
-      ctx.lineTo(chartArea.right, y);
-      ctx.stroke();
+      line(ctx, chartArea.left, y, chartArea.right, y);
       ctx.font = `11px ${Chart.defaults.font.family}`;
-      ctx.textAlign = "right";
-      ctx.fillText(text, chartArea.right - 4, y + 13);
+      ctx.textAlign = "left";
+      ctx.fillText(text, chartArea.left + 4, y - 5);
+      for (const mark of marks) {
+        const x = scales.x.getPixelForValue(mark.x);
+        ctx.strokeStyle = ctx.fillStyle = mark.colour;
+        ctx.setLineDash([2, 3]);
+        line(ctx, x, y, x, chartArea.bottom);
+        ctx.beginPath();
+        ctx.arc(x, y, 4, 0, 2 * Math.PI);
+        ctx.fill();
+      }
       ctx.restore();
     },
   };
 }
 
-// The value of each bar behind its end.
-const barLabels = (format) => ({
-  id: "labels",
-  afterDatasetsDraw(chart) {
-    const {ctx} = chart;
-    ctx.save();
-    ctx.font = `600 12px ${Chart.defaults.font.family}`;
-    ctx.fillStyle = colour("ink");
-    ctx.textBaseline = "middle";
-    chart.getDatasetMeta(0).data.forEach((bar, i) => ctx.fillText(format(i), bar.x + 6, bar.y));
-    ctx.restore();
-  },
-});
+function line(ctx, fromX, fromY, toX, toY) {
+  ctx.beginPath();
+  ctx.moveTo(fromX, fromY);
+  ctx.lineTo(toX, toY);
+  ctx.stroke();
+}
 
 function lineSets(curve, hasSpread) {
   const {style, isFirst} = curve;
@@ -142,7 +145,8 @@ function lineSets(curve, hasSpread) {
 }
 
 // curves: {name, style, isFirst, points: [{x, y}], spread: {least, most} or null}.
-function drawCurves(plot, curves, {x, y, hasSpread = false, isLogarithmic = false, target = null}) {
+// target: {value, marks} or null. window: {x, y} with the least and the largest value of an axis, as far as it is given.
+function drawCurves(plot, curves, {x, y, hasSpread = false, isLogarithmic = false, target = null, window = {}}) {
   const datasets = curves.flatMap((curve) => lineSets(curve, hasSpread));
   const label = (item) => ` ${item.dataset.label}: ${y.format(item.parsed.y)}`;
   draw(plot, 280, `${y.title} against ${x.title}`, {
@@ -153,8 +157,8 @@ function drawCurves(plot, curves, {x, y, hasSpread = false, isLogarithmic = fals
       normalized: true,
       interaction: {mode: "nearest", axis: "x", intersect: false},
       scales: {
-        x: axis(x.title, x.tick, {type: "linear", beginAtZero: true}),
-        y: axis("", y.tick, {type: isLogarithmic ? "logarithmic" : "linear"}),
+        x: axis(x.title, x.tick, {type: "linear", beginAtZero: true, ...window.x}),
+        y: axis("", y.tick, {type: isLogarithmic ? "logarithmic" : "linear", ...window.y}),
       },
       plugins: {
         tooltip: {
@@ -163,62 +167,27 @@ function drawCurves(plot, curves, {x, y, hasSpread = false, isLogarithmic = fals
         },
       },
     },
-    plugins: target ? [targetLine(target.value, `target ${withoutZeros(y.format(target.value))}`)] : [],
+    plugins: target ? [targetLine(target.value, `target ${withoutZeros(y.format(target.value))}`, target.marks)] : [],
   });
-}
-
-// bars: {name, value, text, colour, hint: [lines]}.
-function drawBars(plot, bars, {title, tick, row = 30, largest = undefined, mark = null}) {
-  const markLine = {
-    id: "mark",
-    beforeDatasetsDraw({ctx, chartArea, scales}) {
-      if (mark === null) return;
-      const at = scales.x.getPixelForValue(mark);
-      ctx.save();
-      ctx.strokeStyle = colour("quiet");
-      ctx.beginPath();
-      ctx.moveTo(at, chartArea.top);
-      ctx.lineTo(at, chartArea.bottom);
-      ctx.stroke();
-      ctx.restore();
-    },
-  };
-  const textWidth = 7.5 * Math.max(...bars.map((bar) => bar.text.length)) + 10;
-  const letters = plot.clientWidth < 420 ? 16 : 34;
-  draw(plot, 46 + bars.length * row, title, {
-    type: "bar",
-    data: {
-      labels: bars.map((bar) => bar.name),
-      datasets: [{data: bars.map((bar) => bar.value), backgroundColor: bars.map((bar) => bar.colour),
-                  borderRadius: 3, barPercentage: 0.8, categoryPercentage: 0.9}],
-    },
-    options: {
-      indexAxis: "y",
-      layout: {padding: {right: textWidth}},
-      scales: {
-        x: axis(title, tick, {beginAtZero: true, max: largest}),
-        y: {grid: {display: false, drawBorder: false},
-            ticks: {autoSkip: false, padding: 6, color: colour("ink"), callback: (i) => shortened(bars[i].name, letters)}},
-      },
-      plugins: {
-        tooltip: {
-          callbacks: {title: (items) => bars[items[0].dataIndex].name, label: (item) => bars[item.dataIndex].hint},
-        },
-      },
-    },
-    plugins: [barLabels((i) => bars[i].text), markLine],
-  });
-}
-
-function shortened(text, most) {
-  return text.length <= most ? text : text.slice(0, most - 1) + "\u2026";
 }
 
 const kParts = ["compute", "exchange", "wait", "hidden"];
 
-function partColour(part) {
-  return {compute: colour("compute"), exchange: colour("accent"), wait: colour("wait"),
-          hidden: colour("hidden")}[part];
+// Kinds of time are shades without colour, since colours stand for strategies. What is hidden is hatched: it adds nothing
+// to the time that passed.
+function partFill(part) {
+  if (part !== "hidden") return colour(part);
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 6;
+  const brush = tile.getContext("2d");
+  brush.strokeStyle = colour("exchange");
+  brush.lineWidth = 1.4;
+  for (const shift of [-6, 0, 6]) {
+    brush.moveTo(shift, 6);
+    brush.lineTo(shift + 6, 0);
+  }
+  brush.stroke();
+  return brush.createPattern(tile, "repeat");
 }
 
 function workerName(entry) {
@@ -228,7 +197,7 @@ function workerName(entry) {
 // The time of each worker: what it saw in one stack, what was hidden beside it.
 function drawTimes(plot, times, largest) {
   const datasets = kParts.map((part) => ({
-    label: part, data: times.map((entry) => entry[part]), backgroundColor: partColour(part),
+    label: part, data: times.map((entry) => entry[part]), backgroundColor: partFill(part),
     stack: part === "hidden" ? "hidden" : "seen", barPercentage: 0.92, categoryPercentage: times.length > 32 ? 1 : 0.85,
   }));
   const hasHidden = times.some((entry) => entry.hidden > 0);

@@ -21,7 +21,7 @@ function baselineWord(name, measure) {
 
 function speedupColumns(measure) {
   return baselines.map((name) =>
-    [`over ${baselineWord(name, measure)}`, (row) => [formatTimes(speedupOf(row, name, measure))]]);
+    [`${measure === "step" ? "step" : "to target"}, over ${baselineWord(name, measure)}`, (row) => [formatTimes(speedupOf(row, name, measure))]]);
 }
 
 // [heading, row -> children] of the table, without columns in which nothing is known.
@@ -49,13 +49,13 @@ function figuresTable(cases) {
   const head = element("tr", {}, element("th", {scope: "col", class: "left"}, "strategy"),
     ...columns.map(([name]) => element("th", {scope: "col"}, name)));
   const rowOf = (row) => element("tr", {},
-    element("th", {scope: "row", title: row.strategy}, swatch(styleOf(row.label).colour), " ", row.label),
-    ...columns.map(([, cell]) => element("td", {}, ...cell(row))));
+    element("th", {scope: "row", title: row.strategy}, swatch(styleOf(row.label).colour), " ", ...breakable(row.label)),
+    ...columns.map(([name, cell]) => element("td", {"data-name": name}, ...cell(row))));
   const caseRow = (name) => element("tr", {class: "case"}, element("th", {scope: "rowgroup"}, name),
-    element("td", {colspan: columns.length}));
+    element("td", {class: "filler", colspan: columns.length}));
   const rows = cases.flatMap(({name}) =>
     [...(data.cases.length > 1 ? [caseRow(name)] : []), ...rowsOf(data, name).map(rowOf)]);
-  return element("div", {class: "scroll"},
+  return element("div", {class: "fits"},
     element("table", {class: "full"}, element("thead", {}, head), element("tbody", {}, ...rows)));
 }
 
@@ -79,7 +79,7 @@ function scenarioCard(scenario) {
   const target = isNumber(scenario.target.accuracy) ? `accuracy ${withoutZeros(formatPercent(scenario.target.accuracy))}`
     : isNumber(scenario.target.loss) ? `loss ${formatFigure(scenario.target.loss)}` : "";
   return element("div", {class: "card"}, element("h3", {}, scenario.title || scenario.name),
-    scenario.text ? element("p", {class: "plain"}, scenario.text) : null,
+    data.scenarios.length > 1 && scenario.text ? element("p", {class: "plain"}, scenario.text) : null,
     scenario.claim ? element("div", {}, element("h3", {}, "Published claim"),
       element("blockquote", {}, scenario.claim)) : null,
     scenario.assumptions.length > 0 ? element("h3", {}, "Assumptions") : null,

@@ -1,7 +1,7 @@
 "use strict";
 
-// The groups of the first steps as a picture: a row for each step, a column for each worker; who averages together has the
-// same letter and the same shade, and neighbours grow together.
+// Who averaged with whom, as a picture: a column for each worker, a row for each step, or for each meeting where groups
+// form on the way. Who averages together has the same letter and the same shade of the strategy's colour, and neighbours grow together.
 
 const kSvg = "http://www.w3.org/2000/svg";
 const kRow = 26;
@@ -36,66 +36,69 @@ function groupShade(index, count) {
   return count < 2 ? 0.45 : index / (count - 1);
 }
 
-function drawGroup(svg, {members, index, count, all, step, cell, y}) {
+function drawGroup(svg, {members, index, count, hasLetters, hint, label, cell, y}) {
   const shade = groupShade(index, count);
   const group = svgElement("g", {class: "group"});
-  const fill = mixed(colour("accent-tint"), colour("accent"), shade);
+  const fill = tint(label, 0.25 + 0.75 * shade);
   for (const [first, last] of stretches(members)) {
     const width = (last - first + 1) * cell - 3;
     group.append(svgElement("rect", {x: kSide + first * cell + 1.5, y: y + 3, width, height: kRow - 6, rx: 5, fill}));
   }
-  if (index < 26)
+  if (hasLetters && index < 26)
     for (const worker of members)
       group.append(svgElement("text", {
         class: "letter", x: kSide + (worker + 0.5) * cell, y: y + kRow / 2 + 4, "text-anchor": "middle",
       }, groupLetter(index)));
   for (const letter of group.querySelectorAll("text")) letter.style.fill = readableOn(fill);
-  group.append(svgElement("title", {}, `step ${step}: ${all.length === 1 ? "worker" : "workers"} ${all.join(", ")}`));
+  group.append(svgElement("title", {}, hint));
   svg.append(group);
 }
 
-// The group of each worker. Where groups form on the way, a passive partner's own record may not name the group that
-// took it in.
-function groupsByWorker({groups, of}) {
-  return of.map((group, worker) => {
-    if (group >= 0 && groups[group].length > 1) return group;
-    const taker = groups.findIndex((members) => members.length > 1 && members.includes(worker));
-    return taker >= 0 ? taker : group;
-  });
+// A thread from the first to the last member, so that the eye finds them in a row that is otherwise empty.
+function drawThread(svg, members, cell, y) {
+  const at = (worker) => kSide + (worker + 0.5) * cell;
+  svg.append(svgElement("line", {
+    class: "thread", x1: at(members[0]), x2: at(members[members.length - 1]), y1: y + kRow / 2, y2: y + kRow / 2,
+  }));
 }
 
-function drawStep(svg, record, step, cell) {
-  const {groups} = record;
-  const of = groupsByWorker(record);
-  const y = kHead + step * kRow;
-  svg.append(svgElement("text", {x: kSide - 8, y: y + kRow / 2 + 4, "text-anchor": "end"}, `step ${step}`));
+function drawRow(svg, {groups, of, end}, index, label, cell) {
+  const isMeeting = isNumber(end);
+  const y = kHead + index * kRow;
+  const name = isMeeting ? formatSeconds(end) : `step ${index}`;
+  svg.append(svgElement("text", {x: kSide - 8, y: y + kRow / 2 + 4, "text-anchor": "end"}, name));
   const shared = groups.map((all, id) => ({all, id})).filter(({all}) => all.length > 1);
-  shared.forEach(({all, id}, index) => {
+  shared.forEach(({all, id}, place) => {
     const members = of.flatMap((group, worker) => (group === id ? [worker] : []));
-    drawGroup(svg, {members, index, count: shared.length, all, step, cell, y});
+    if (isMeeting) drawThread(svg, members, cell, y);
+    const hint = `${isMeeting ? "done at " : ""}${name}: ${counted(all.length, "worker")}, ${all.join(", ")}`;
+    drawGroup(svg, {members, index: place, count: shared.length, hasLetters: !isMeeting, hint, label, cell, y});
   });
   of.forEach((group, worker) => {
-    if (group >= 0 && groups[group].length > 1) return;
-    svg.append(svgElement("circle", {
-      class: "alone", cx: kSide + (worker + 0.5) * cell, cy: y + kRow / 2, r: Math.min(3, cell / 3),
-    }));
+    const isAlone = group >= 0 && groups[group].length === 1;
+    if (isAlone || (group < 0 && !isMeeting))
+      svg.append(svgElement("circle", {
+        class: "alone", cx: kSide + (worker + 0.5) * cell, cy: y + kRow / 2, r: Math.min(3, cell / 3),
+      }));
   });
 }
 
-// The picture as an <svg>; null where no step is known.
-function groupsPicture({steps}) {
-  const workers = Math.max(0, ...steps.map((step) => step.of.length));
-  if (workers === 0) return null;
+const hasMeetings = ({rows}) => rows.some((row) => isNumber(row.end));
+
+// The picture as an <svg>; null where nobody ever averaged with anybody.
+function groupsPicture({rows}, label) {
+  const workers = Math.max(0, ...rows.map((row) => row.of.length));
+  if (!rows.some((row) => row.groups.some((group) => group.length > 1))) return null;
   const cell = workers <= 8 ? 24 : workers <= 32 ? 17 : 14;
   const width = kSide + workers * cell + 2;
-  const height = kHead + steps.length * kRow;
+  const height = kHead + rows.length * kRow;
   const svg = svgElement("svg", {
     viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
-    "aria-label": `groups of ${counted(workers, "worker")} in the first ${counted(steps.length, "step")}`,
+    "aria-label": `who of ${counted(workers, "worker")} averages with whom`,
   });
   const every = workers <= 16 ? 1 : workers <= 32 ? 2 : 4;
   for (let worker = 0; worker < workers; worker += every)
     svg.append(svgElement("text", {x: kSide + (worker + 0.5) * cell, y: 12, "text-anchor": "middle"}, worker));
-  steps.forEach((step, index) => drawStep(svg, step, index, cell));
+  rows.forEach((row, index) => drawRow(svg, row, index, label, cell));
   return svg;
 }

@@ -15,7 +15,7 @@ const state = {
   loss: "training",
   scale: "linear",
   hidden: new Set(),
-  linkLabel: null,
+  zoom: "target",
   theme: "auto",
 };
 
@@ -78,11 +78,29 @@ function renderTop() {
   const title = scenarioTitles.length > 0 ? scenarioTitles.join(" \u00b7 ") : counted(data.runs.length, "run");
   document.title = `${title} \u2013 Huddle report`;
   document.getElementById("title").textContent = title;
-  document.getElementById("answer").textContent = headline(data);
-  document.getElementById("details").textContent = details(data);
+  document.getElementById("answer").replaceChildren(
+    ...headline(data).map((line) => element("span", {class: "line"}, ...breakable(line))));
+  document.getElementById("words").replaceChildren(
+    ...(data.scenarios.length === 1 ? data.scenarios : []).filter((scenario) => scenario.text)
+      .map((scenario) => element("p", {class: "lead plain"}, scenario.text)));
+  document.getElementById("why").replaceChildren(...reasons());
   document.getElementById("facts").textContent = factsLine();
   document.getElementById("troubles").replaceChildren(
     ...troubles(data).map((line) => element("li", {}, line)));
+}
+
+// A sentence for each case: who wins, and which figures say why. Many are folded away.
+function reasons() {
+  const told = data.answers.flatMap((answer) => answer.cases);
+  const isSaidAbove = headline(data).length === told.length;
+  const list = element("dl", {class: "why"}, ...told.filter(({why}) => why !== "").flatMap((one) => [
+    element("dt", {}, ...(isSaidAbove ? [one.case] : breakable(`${one.case}: ${one.result}`))),
+    element("dd", {}, ...breakable(one.why))]));
+  const measures = unique(data.answers.map((answer) => answer.measure).filter(Boolean));
+  const foot = measures.length > 0 ? [element("p", {class: "quiet small-text"}, measures.join(" "))] : [];
+  if (list.children.length === 0) return foot;
+  return [told.length <= 6 ? list
+    : element("details", {}, element("summary", {}, `Why, case by case (${told.length})`), list), ...foot];
 }
 
 // What all runs have in common, as far as they do.
@@ -109,7 +127,8 @@ function section(title, about, ...content) {
 }
 
 function card(title, aside, ...content) {
-  return element("div", {class: "card"}, element("div", {class: "card-head"}, element("h3", {}, title), aside), ...content);
+  return element("div", {class: "card"},
+    element("div", {class: "card-head"}, element("h3", {}, ...breakable(title)), aside), ...content);
 }
 
 const emptyNote = (text) => element("p", {class: "empty"}, text);
@@ -162,6 +181,7 @@ function render() {
   document.getElementById("sections").replaceChildren(...[
     speedupSection(), learningSection(), timeSection(), trafficSection(), groupsSection(), tableSection(), scenarioSection(),
   ].filter((made) => made !== null));
+  fit();
   for (const drawNow of pendingPlots) drawNow();
   if (focused) document.getElementById(focused)?.focus({preventScroll: true});
 }
@@ -170,4 +190,10 @@ renderTop();
 renderAbout();
 render();
 darkPreferred.addEventListener("change", render);
+let knownWidth = innerWidth;
+addEventListener("resize", () => {
+  if (innerWidth === knownWidth) return;  // On telephones the height changes while one scrolls.
+  knownWidth = innerWidth;
+  render();
+});
 document.documentElement.dataset.ready = "true";

@@ -8,20 +8,22 @@ function speedupSection() {
   const over = baselineLabels(rows, state.baseline, state.measure).join(", ");
   const what = state.measure === "step" ? "time of a step" : "time to the target";
   const bars = rows.map((row) => speedupBar(row, over)).sort((a, b) => (b.value ?? -1) - (a.value ?? -1));
-  const bar = plotCard(`Over ${over}${data.cases.length > 1 ? ` \u00b7 ${state.caseName}` : ""}`, null,
-    (plot) => drawBars(plot, bars, {title: "speed-up", tick: kTicks.times, mark: 1}),
-    data.cases.length > 6 ? "card wide" : "card");
+  const largest = Math.max(1, ...bars.map((bar) => bar.value ?? 0));
   return section("Speed-up",
-    `How many times as fast as the baseline, by the ${what}. The line stands at 1\u00d7, the baseline itself.`,
-    speedupPickers(), element("div", {class: "cards"}, bar, data.cases.length > 1 ? heatCard() : null));
+    `How many times as fast as the baseline, by the ${what}. The line stands at 1x, the baseline itself.`,
+    speedupPickers(), element("div", {class: "cards"},
+      card(`Over ${over}${data.cases.length > 1 ? ` \u00b7 ${state.caseName}` : ""}`, null,
+        barRows(bars, {largest, mark: 1})),
+      data.cases.length > 1 ? heatCard() : null));
 }
 
 function speedupBar(row, over) {
   const value = speedupOf(row, state.baseline, state.measure);
   return {
     name: row.label, value, colour: styleOf(row.label).colour, text: value === null ? "no result" : formatTimes(value),
-    hint: [` ${formatTimes(value)} over ${over}`, ` ${formatSeconds(meanOf(row.step_seconds))} a step`,
-           ...(meanOf(row.time_to_target) === null ? [] : [` ${formatSeconds(meanOf(row.time_to_target))} to the target`])],
+    hint: [`${formatTimes(value)} over ${over}`, `${formatSeconds(meanOf(row.step_seconds))} a step`,
+           ...(meanOf(row.time_to_target) === null ? [] : [`${formatSeconds(meanOf(row.time_to_target))} to the target`])]
+      .join(", "),
   };
 }
 
@@ -39,16 +41,16 @@ function speedupPickers() {
   return pickers.length > 0 ? element("div", {class: "chips"}, ...pickers) : null;
 }
 
-// All cases at once: the darker, the faster.
+// All cases at once: the stronger the colour, the faster.
 function heatCard() {
-  const speedups = data.table.map((row) => speedupOf(row, state.baseline, state.measure)).filter(isNumber);
-  const most = Math.max(...speedups, 1.0001);
+  const speedup = (row) => (row ? speedupOf(row, state.baseline, state.measure) : null);
+  const most = Math.max(...data.table.map(speedup).filter(isNumber), 1.0001);
   const rows = data.cases.map((item) => {
     const ofCase = rowsOf(data, item.name);
-    const best = Math.max(...ofCase.map((row) => speedupOf(row, state.baseline, state.measure) ?? 0));
+    const best = Math.max(...ofCase.map((row) => speedup(row) ?? 0));
     const cells = labels.map((label) => {
-      const row = ofCase.find((candidate) => candidate.label === label);
-      return heatCell(row ? speedupOf(row, state.baseline, state.measure) : null, best, most);
+      const value = speedup(ofCase.find((row) => row.label === label));
+      return heatCell(label, value, value === best, most);
     });
     const pick = element("button", {
       type: "button", class: "plain-button", id: `row: ${item.name}`, title: item.text,
@@ -57,18 +59,18 @@ function heatCard() {
     return element("tr", {"aria-current": String(item.name === state.caseName)},
       element("th", {scope: "row"}, pick), ...cells);
   });
-  const head = element("tr", {}, element("th", {}), ...labels.map((label) => element("th", {scope: "col"}, label)));
-  const made = card("All cases", null, element("div", {class: "scroll"},
+  const head = element("tr", {}, element("th", {}),
+    ...labels.map((label) => element("th", {scope: "col"}, ...breakable(label))));
+  const made = card("All cases", null, element("div", {class: "fits"},
     element("table", {class: "heat"}, element("thead", {}, head), element("tbody", {}, ...rows))));
-  if (data.cases.length > 6) made.classList.add("wide");
+  if (data.cases.length > 6 || labels.length > 5) made.classList.add("wide");
   return made;
 }
 
-function heatCell(speedup, best, most) {
-  const cell = element("td", {class: speedup !== null && speedup === best ? "best" : ""}, formatTimes(speedup));
+function heatCell(label, speedup, isBest, most) {
+  const cell = element("td", {class: isBest ? "best" : "", "data-name": label.replace(/[:,=]/g, "$&\u200b")}, formatTimes(speedup));
   if (speedup === null) return cell;
-  const share = Math.max(0, Math.log(speedup) / Math.log(most));
-  const fill = mixed(colour("card"), colour("accent"), 0.85 * share);
+  const fill = tint(label, 0.12 + 0.78 * Math.max(0, Math.log(speedup) / Math.log(most)));
   cell.style.backgroundColor = fill;
   cell.style.color = readableOn(fill);
   return cell;
@@ -84,12 +86,6 @@ function labelChips() {
         render();
       },
     }, swatch(styleOf(label).colour), label)));
-}
-
-function swatch(fill) {
-  const made = element("span", {class: "swatch", "aria-hidden": "true"});
-  made.style.backgroundColor = fill;
-  return made;
 }
 
 // The curves of the case: one for each run, those of the first seed in front. pointsOf: run -> {points, spread} or null.
@@ -137,9 +133,9 @@ function curveCard(title, aside, curves, options, missing) {
 function endCard(title, curves, y) {
   const bars = curves.map((curve) => {
     const value = curve.points[0].y;
-    return {name: curve.name, value, text: y.format(value), colour: curve.style.colour, hint: [` ${y.format(value)}`]};
+    return {name: curve.name, value, text: y.format(value), colour: curve.style.colour};
   });
-  return plotCard(title, aside("at the end"), (plot) => drawBars(plot, bars, {title: y.title, tick: y.tick}));
+  return card(title, aside("at the end"), barRows(bars, {largest: Math.max(...bars.map((bar) => bar.value), 1e-300)}));
 }
 
 // Bands of more strategies would hide one another.
@@ -154,13 +150,59 @@ function lossCard(target) {
     segments("scale", [["linear", "linear"], ["logarithmic", "log"]], state.scale, (scale) => change({scale})));
   return curveCard("Loss", pickers, curves, {
     y: {title: `${state.loss} loss`, format: formatFigure, tick: kTicks.figure}, hasSpread: hasBands(),
-    isLogarithmic: state.scale === "logarithmic", target: isTest && target && target.kind === "loss" ? target : null,
+    isLogarithmic: state.scale === "logarithmic", target: isTest && target && target.kind === "loss"
+      ? {...target, marks: crossings().filter((mark) => mark.x !== null)} : null,
   }, "No loss was recorded: these runs were timed only.");
+}
+
+// When a strategy reached the target, as the mean of its seeds along the axis; null unless all of them did.
+function crossing(label) {
+  const key = state.axis === "time" ? "time_to_target" : "steps_to_target";
+  const at = runsOfCase().filter((run) => run.label === label).map((run) => run[key]);
+  return at.length > 0 && at.every(isNumber) ? at.reduce((sum, each) => sum + each, 0) / at.length : null;
+}
+
+// Who crossed the target when, the first one first.
+function crossings() {
+  return labelsOfCase().filter((label) => !state.hidden.has(label))
+    .map((label) => ({label, x: crossing(label), colour: styleOf(label).colour}))
+    .sort((a, b) => (a.x ?? Infinity) - (b.x ?? Infinity));
+}
+
+// As much of the plot as the crossings need: up to the last of them, and from well below the target to the best.
+function nearTarget(curves, target, marks) {
+  const last = Math.max(...marks.map((mark) => mark.x).filter(isNumber));
+  if (!Number.isFinite(last)) return {};
+  const best = Math.max(...curves.flatMap((curve) => curve.points.map(({y}) => y)), target.value);
+  const below = Math.max(4 * (best - target.value), 0.02);
+  const even = (value) => Math.floor(value * 50) / 50;  // Whole multiples of two points.
+  return {x: {max: 1.35 * last}, y: {min: Math.max(0, even(target.value - below)), max: Math.min(1, even(best + 0.02))}};
+}
+
+function crossingList(marks) {
+  return element("ol", {class: "crossings", "aria-label": "who reaches the target when"},
+    ...marks.map(({label, x, colour: fill}) => element("li", {}, swatch(fill),
+      element("span", {}, ...breakable(label)),
+      element("b", {}, x === null ? "not reached" : xAxis().format(x)))));
+}
+
+function accuracyCard(target) {
+  const curves = curvesOf((run) => measuredPoints(run, "accuracy", run.accuracy.consensus));
+  const y = {title: "accuracy", format: formatPercent, tick: kTicks.percent};
+  const isJudged = target !== null && target.kind === "accuracy" && curves.some((curve) => curve.points.length > 1);
+  if (!isJudged) return curveCard("Accuracy of the consensus", null, curves, {y}, "No accuracy was measured.");
+  const marks = crossings();
+  const picker = segments("zoom", [["target", "near the target"], ["all", "whole run"]], state.zoom, (zoom) => change({zoom}));
+  const made = curveCard("Accuracy of the consensus", picker, curves, {
+    y, target: {...target, marks: marks.filter((mark) => mark.x !== null)},
+    window: state.zoom === "target" ? nearTarget(curves, target, marks) : {},
+  }, "");
+  made.append(crossingList(marks));
+  return made;
 }
 
 function learningSection() {
   const target = targetOf(data, state.caseName);
-  const accuracies = curvesOf((run) => measuredPoints(run, "accuracy", run.accuracy.consensus));
   const drifts = curvesOf((run) => {
     const measured = measuredPoints(run, "drift", null);
     return measured.points.length > 0 ? measured : measuredPoints(run, "drift", run.drift);
@@ -170,11 +212,7 @@ function learningSection() {
     + "Accuracy and test loss are those of the consensus, the mean of all workers' models. Drift is how far the "
     + "workers' models are from that mean, relative to its size.",
     labelChips(),
-    element("div", {class: "cards small"}, lossCard(target),
-      curveCard("Accuracy of the consensus", null, accuracies,
-        {y: {title: "accuracy", format: formatPercent, tick: kTicks.percent},
-         target: target && target.kind === "accuracy" ? target : null},
-        "No accuracy was measured."),
+    element("div", {class: "cards small"}, lossCard(target), accuracyCard(target),
       curveCard("Drift", null, drifts, {y: {title: "drift", format: formatFigure, tick: kTicks.figure}},
         "No drift was measured.")));
 }
@@ -190,7 +228,8 @@ function timeSection() {
   const words = {compute: "compute", exchange: "exchange: blocked after a peer's first bytes",
                  wait: "wait: blocked until then", hidden: "hidden: moving beside compute"};
   const legend = element("div", {class: "chips"},
-    ...parts.map((part) => element("span", {class: "chip"}, swatch(partColour(part)), words[part])));
+    ...parts.map((part) => element("span", {class: "chip"},
+      element("span", {class: `swatch kind ${part}`, "aria-hidden": "true"}), words[part])));
   return section("Where the time went", "Seconds of each worker over the whole run, all on one scale. "
     + "What a worker of a ring loses to a slow one beyond its neighbours counts as exchange."
     + (hasJoined ? " There are many workers, so each bar is the mean of neighbours." : ""), legend,
@@ -207,41 +246,46 @@ function shareText(run) {
   return all > 0 ? `${formatPercent(sum("compute") / all, 0)} compute` : "";
 }
 
+// The links of all strategies on one scale; those of one strategy that are loaded alike are one bar.
 function trafficSection() {
-  const runs = labelsOfCase().map(firstRun).filter((run) => run.links.length > 0);
+  const runs = labelsOfCase().map(firstRun).filter((run) => run.links.length > 0 && run.seconds > 0);
   if (runs.length === 0) return null;
-  const run = runs.find((candidate) => candidate.label === state.linkLabel) ?? runs[0];
-  const load = (link) => (run.seconds > 0 && isNumber(link.full) ? link.full / run.seconds : null);
-  const bars = run.links.map((link) => ({
-    name: link.name, value: load(link), text: `${formatPercent(load(link), 0)}  ${formatBytes(link.bytes)}`,
-    colour: mixed(colour("accent-tint"), colour("accent"), Math.min(1, 0.25 + (load(link) ?? 0))),
-    hint: [` ${formatPercent(load(link))} of the run at full bandwidth`, ` ${formatBytes(link.bytes)} carried`,
-           ` ${formatSeconds(link.busy)} with a message on it`, ` ${formatBytes(link.bytes_per_second)}/s bandwidth`],
-  }));
-  const most = Math.max(...runs.flatMap((other) => other.links.map((link) => (link.full ?? 0) / other.seconds)));
-  const picker = runs.length > 1
-    ? segments("links of", runs.map((other) => [other.label, other.label]), run.label, (linkLabel) => change({linkLabel}))
-    : null;
-  const left = run.links_left_out > 0 ? ` Not shown: ${counted(run.links_left_out, "link")} with less load.` : "";
-  return section("Traffic per link",
-    `The share of the run for which each link would have been full, and the bytes it carried.${left}`,
-    plotCard(run.label, picker,
-      (plot) => drawBars(plot, bars, {title: "load", tick: kTicks.percent, row: 21, largest: roundedUp(most)}),
-      "card wide"));
+  const share = (run, link) => (isNumber(link.full) ? link.full / run.seconds : null);
+  const barOf = (run, link) => ({
+    name: runs.length > 1 ? `${run.label}: ${link.name}` : link.name, value: share(run, link),
+    text: `${formatPercent(share(run, link), 0)}, ${formatBytes(link.bytes)}${link.count > 1 ? " each" : ""}`,
+    colour: styleOf(run.label).colour,
+    hint: `${link.names}: ${formatPercent(share(run, link))} of the run at full bandwidth, ${formatBytes(link.bytes)} carried, `
+      + `${formatSeconds(link.busy)} with a message on it, bandwidth ${formatBytes(link.bytes_per_second)}/s`,
+  });
+  const bars = runs.flatMap((run) => run.links.map((link) => barOf(run, link)));
+  const left = runs.filter((run) => run.links_left_out > 0)
+    .map((run) => `${counted(run.links_left_out, "link")} of ${run.label}`);
+  const rest = left.length > 0 ? ` Not shown, because others had more load: ${listed(left)}.` : "";
+  return section("Traffic per link", "The share of the run for which a link would have been full, and the bytes it carried. "
+    + `Links of a strategy that are loaded alike are one bar.${rest}`,
+    element("div", {class: "card"}, barRows(bars, {largest: roundedUp(Math.max(...bars.map((bar) => bar.value ?? 0)))})));
+}
+
+// What a row of the picture is.
+function rowWords({groups}) {
+  const {rows, repeat} = groups;
+  if (hasMeetings(groups)) return `a row is a meeting; the first ${rows.length}`;
+  if (repeat && rows.length === 1) return "every step alike";
+  return repeat ? `a row is a step; ${rows.length} steps, then again` : `a row is a step; the first ${rows.length}`;
 }
 
 function groupsSection() {
-  const pictures = labelsOfCase().map(firstRun).filter((run) => run.groups && run.groups.steps.length > 0)
-    .map((run) => [run, groupsPicture(run.groups)]).filter(([, picture]) => picture !== null);
+  const pictures = labelsOfCase().map(firstRun).filter((run) => run.groups && run.groups.rows)
+    .map((run) => [run, groupsPicture(run.groups, run.label)]).filter(([, picture]) => picture !== null);
   if (pictures.length === 0) return null;
-  const words = ({groups}) => groups.repeat
-    ? `${groups.steps.length === 1 ? "every step" : `${groups.steps.length} steps, then again`}`
-    : `the first ${counted(groups.steps.length, "step")}`;
-  const isMany = pictures.some(([run]) => run.groups.steps[0].of.length > 16);
+  const isMany = pictures.some(([run]) => run.groups.rows[0].of.length > 16);
   const isCut = pictures.some(([run]) => (run.facts.workers ?? 0) > 64);
-  return section("Who averages with whom", "A row is a step, a column a worker; the same letter and shade is one group, a "
-    + `ring is a worker that stays alone.${isCut ? " The first 64 workers are shown." : ""}`,
+  const meetings = pictures.some(([run]) => hasMeetings(run.groups))
+    ? " Where groups form on the way, a row is one meeting, at the time when its last member was done with it." : "";
+  return section("Who averages with whom", "A column is a worker, a row a step that all take together; the same letter and "
+    + `shade is one group, a ring is a worker that stays alone.${meetings}${isCut ? " The first 64 workers are shown." : ""}`,
     element("div", {class: isMany ? "cards" : "cards small"},
-      ...pictures.map(([run, picture]) => card(run.label, aside(words(run)),
+      ...pictures.map(([run, picture]) => card(run.label, aside(rowWords(run)),
         element("div", {class: "scroll picture"}, picture)))));
 }

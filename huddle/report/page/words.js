@@ -51,7 +51,7 @@ function formatFigure(figure) {
 }
 
 function formatTimes(factor) {
-  return isNumber(factor) ? `${factor.toFixed(factor < 9.995 ? 2 : 1)}\u00d7` : kUnknown;
+  return isNumber(factor) ? `${factor.toFixed(factor < 9.995 ? 2 : 1)}x` : kUnknown;
 }
 
 // "10 s" for "10.0 s" and "2 m" for "2 m 0 s", where the zero says nothing, as along an axis.

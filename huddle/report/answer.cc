@@ -1,0 +1,288 @@
+#include "huddle/report/answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "huddle/core/text.h"
+#include "huddle/report/accounts.h"
+#include "huddle/report/format.h"
+
+namespace huddle {
+namespace {
+
+constexpr double kClearly = 1.005;         // A smaller factor reads 1.00x.
+constexpr double kNotWorthSaying = 0.005;  // Of accuracy: half a point.
+constexpr double kFewerSteps = 1.03;       // Numbers of steps that are closer are alike.
+constexpr double kFewerBytes = 0.75;
+constexpr std::size_t kMostCasesInARow = 4;  // More of them make no headline.
+
+using Row = const ComparedRow*;
+using Rows = std::vector<Row>;
+
+std::string times_text(double factor) {
+  return factor < 9.995 ? fmt::format("{:.2f}x", factor) : fmt::format("{:.1f}x", factor);
+}
+
+// What one case is judged by.
+class Judge {
+ public:
+  Judge(const Comparison& comparison, const std::string& case_name) : comparison_(comparison) {
+    for (const ComparedRow& row : comparison.table)
+      if (row.case_name == case_name) rows_.push_back(&row);
+  }
+
+  const Rows& rows() const { return rows_; }
+  bool has_target() const { return comparison_.target.has_value(); }
+
+  std::optional<double> time(Row row) const {
+    const std::optional<Spread>& spread = has_target() ? row->time_to_target : row->step_seconds;
+    return spread && row->seeds > 0 ? std::optional(spread->mean) : std::nullopt;
+  }
+
+  std::optional<double> factor(const Speedup& speedup) const {
+    return has_target() ? speedup.to_target : speedup.of_step;
+  }
+
+  // The label of whoever stands for the first yardstick; empty where there is none.
+  std::string yardstick() const {
+    if (rows_.empty() || rows_.front()->speedups.empty()) return "";
+    const Speedup& first = rows_.front()->speedups.front();
+    return has_target() ? first.target_label : first.label;
+  }
+
+  // From the fastest on, without those that have no time.
+  Rows ranking() const {
+    Rows ranked;
+    for (const Row row : rows_)
+      if (time(row)) ranked.push_back(row);
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [this](Row a, Row b) { return *time(a) < *time(b); });
+    return ranked;
+  }
+
+  Row find(const std::string& label) const {
+    const auto found =
+        std::find_if(rows_.begin(), rows_.end(), [&](Row row) { return row->label == label; });
+    return found == rows_.end() ? nullptr : *found;
+  }
+
+  // Whether a factor is worth the name of a win.
+  bool is_clear(Row row) const {
+    const std::optional<double> over = factor(row->speedups.front());
+    return over && *over >= kClearly;
+  }
+
+  std::vector<const RunOutcome*> outcomes(Row row) const {
+    std::vector<const RunOutcome*> outcomes;
+    for (const ComparedRun& run : comparison_.runs)
+      if (run.case_name == row->case_name && run.label == row->label && run.outcome.is_complete())
+        outcomes.push_back(&run.outcome);
+    return outcomes;
+  }
+
+  // Mean over the seeds.
+  std::optional<double> steps_to_target(Row row) const {
+    if (!comparison_.target || !row->time_to_target) return {};
+    double steps = 0;
+    const std::vector<const RunOutcome*> all = outcomes(row);
+    for (const RunOutcome* outcome : all) {
+      const auto point = first_at(*comparison_.target, outcome->curve);
+      if (!point) return {};
+      steps += point->progress / static_cast<double>(all.size());
+    }
+    return steps;
+  }
+
+ private:
+  const Comparison& comparison_;
+  Rows rows_;
+};
+
+// "1.71x", or "1.71x to 6.47x over paper and 1.62x to 1.88x over best": of each yardstick, over all
+// of these rows.
+std::string factors_text(const Judge& judge, const Rows& rows) {
+  std::vector<std::string> texts;
+  const std::vector<Speedup>& yardsticks = rows.front()->speedups;
+  for (std::size_t i = 0; i < yardsticks.size(); ++i) {
+    std::vector<double> factors;
+    for (const Row row : rows)
+      if (const auto factor = judge.factor(row->speedups[i])) factors.push_back(*factor);
+    if (factors.empty()) continue;
+    const auto [least, most] = std::minmax_element(factors.begin(), factors.end());
+    std::string text = times_text(*least);
+    if (times_text(*most) != text) text += " to " + times_text(*most);
+    if (yardsticks.size() > 1) text += " over " + yardsticks[i].name;
+    texts.push_back(text);
+  }
+  return listed(texts);
+}
+
+// What a user pays for the winner's speed, where that is worth saying.
+std::string price_text(const Judge& judge, Row winner) {
+  Row best = nullptr;
+  for (const Row row : judge.rows())
+    if (row->accuracy_consensus &&
+        (!best || row->accuracy_consensus->mean > best->accuracy_consensus->mean))
+      best = row;
+  if (!best || !winner->accuracy_consensus) return "";
+  const double loss = best->accuracy_consensus->mean - winner->accuracy_consensus->mean;
+  if (loss <= kNotWorthSaying) return "";
+  return fmt::format(" Its accuracy at the end is {:.1f} points below that of {}: {} against {}.",
+                     loss * 100, best->label, format_percent(winner->accuracy_consensus->mean),
+                     format_percent(best->accuracy_consensus->mean));
+}
+
+// "its step is 2.50x as fast, it sends ... and takes ...": how `row` differs from `base`.
+std::string difference_text(const Judge& judge, Row row, Row base) {
+  std::vector<std::string> parts;
+  if (judge.has_target() && row->step_seconds && base->step_seconds && row->step_seconds->mean > 0)
+    parts.push_back(fmt::format("its step is {} as fast",
+                                times_text(base->step_seconds->mean / row->step_seconds->mean)));
+  if (row->bytes_sent_per_worker && base->bytes_sent_per_worker &&
+      *row->bytes_sent_per_worker <= kFewerBytes * *base->bytes_sent_per_worker)
+    parts.push_back(fmt::format("it sends {} instead of {}",
+                                format_bytes(*row->bytes_sent_per_worker),
+                                format_bytes(*base->bytes_sent_per_worker)));
+  const std::optional<double> own = judge.steps_to_target(row);
+  const std::optional<double> other = judge.steps_to_target(base);
+  if (own && other && std::max(*own, *other) > kFewerSteps * std::min(*own, *other))
+    parts.push_back(
+        fmt::format("it takes {:.0f} steps to the target instead of {:.0f}", *own, *other));
+  return listed(parts);
+}
+
+std::string why_text(const Judge& judge, Row row, const std::string& name, Row base) {
+  const auto own = account_of(judge.outcomes(row));
+  const auto other = account_of(judge.outcomes(base));
+  const std::string differs = difference_text(judge, row, base);
+  std::string text;
+  if (own && other)
+    text = fmt::format("{} {}; {} {}", base->label, account_text(*other), name, account_text(*own));
+  else if (!differs.empty())
+    text = name;
+  if (text.empty()) return "";
+  return text + (differs.empty() ? "" : ": " + differs) + ".";
+}
+
+// The fastest, with whoever is exactly as fast.
+std::string names_of(const Judge& judge, const Rows& ranked) {
+  std::vector<std::string> names;
+  for (const Row row : ranked)
+    if (judge.time(row) == judge.time(ranked.front())) names.push_back(row->label);
+  return listed(names);
+}
+
+// A case, and what it is counted as where there are many: a winner, or the reason for none.
+struct Judged {
+  CaseAnswer answer;
+  std::string counts_as;
+  Rows fastest;  // Of which the factors are told; empty without a winner.
+};
+
+// Without a winner.
+Judged without(const std::string& case_name, const std::string& reason) {
+  return {{.case_name = case_name, .winner = "", .result = reason, .why = ""}, reason, {}};
+}
+
+Judged judge_case(const Judge& judge, const std::string& case_name) {
+  const Rows ranked = judge.ranking();
+  if (ranked.empty()) {
+    const bool has_ended = std::any_of(judge.rows().begin(), judge.rows().end(),
+                                       [](Row row) { return row->seeds > 0; });
+    return without(case_name, has_ended ? "nobody reaches the target" : "no run came to an end");
+  }
+  const Row fastest = ranked.front();
+  const Row base = judge.find(judge.yardstick());
+  const std::string names = names_of(judge, ranked);
+  if (base && !fastest->speedups.empty() && !judge.is_clear(fastest)) {
+    const bool is_base = names == base->label;
+    Judged judged =
+        without(case_name, is_base ? "nothing beats " + base->label : "no clear winner");
+    if (!is_base)
+      judged.answer.result += fmt::format(" ({}, {})", names, factors_text(judge, {fastest}));
+    const Row next = fastest != base ? fastest : ranked.size() > 1 ? ranked[1] : nullptr;
+    if (next) judged.answer.why = why_text(judge, next, "the next, " + next->label + ",", base);
+    return judged;
+  }
+  Judged judged{{.case_name = case_name, .winner = fastest->label, .result = names, .why = ""},
+                names,
+                {fastest}};
+  const std::string factors = factors_text(judge, {fastest});
+  if (!factors.empty()) judged.answer.result += ", " + factors;
+  if (base) judged.answer.why = why_text(judge, fastest, fastest->label, base);
+  judged.answer.why += price_text(judge, fastest);
+  return judged;
+}
+
+std::string capitalised(std::string text) {
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+// "sesgd in 5 of 7 cases, 1.62x to 6.47x. Nothing beats bsp in 2 of 7 cases."
+std::vector<std::string> summed_up(const Judge& judge, const std::vector<Judged>& cases) {
+  std::vector<std::pair<std::string, std::vector<const Judged*>>> kinds;
+  for (const Judged& one : cases) {
+    const auto found = std::find_if(kinds.begin(), kinds.end(),
+                                    [&](const auto& kind) { return kind.first == one.counts_as; });
+    if (found == kinds.end())
+      kinds.emplace_back(one.counts_as, std::vector{&one});
+    else
+      found->second.push_back(&one);
+  }
+  std::stable_sort(kinds.begin(), kinds.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  std::vector<std::string> texts;
+  for (const auto& [name, members] : kinds) {
+    Rows rows;
+    for (const Judged* one : members)
+      rows.insert(rows.end(), one->fastest.begin(), one->fastest.end());
+    const std::string factors = rows.empty() ? "" : factors_text(judge, rows);
+    texts.push_back(fmt::format("{} in {} of {} cases{}.", rows.empty() ? capitalised(name) : name,
+                                members.size(), cases.size(),
+                                factors.empty() ? "" : ", " + factors));
+  }
+  return texts;
+}
+
+std::vector<std::string> headline_of(const Judge& judge, const std::vector<Judged>& cases) {
+  if (cases.size() > kMostCasesInARow) return summed_up(judge, cases);
+  std::vector<std::string> texts;
+  for (const Judged& one : cases)
+    texts.push_back((cases.size() > 1 ? capitalised(one.answer.case_name) + ": " : "") +
+                    one.answer.result + ".");
+  return texts;
+}
+
+std::string measure_of(const Comparison& comparison, const std::vector<std::string>& yardsticks) {
+  std::string text = "Factors: time of a step";
+  if (comparison.target)
+    text = "Factors: time to " +
+           (comparison.target->of == Target::Of::loss
+                ? "a consensus test loss of " + format_figure(comparison.target->value)
+                : format_percent(comparison.target->value) + " consensus accuracy");
+  return text + ", over " + listed(yardsticks) + ".";
+}
+
+}  // namespace
+
+ComparisonAnswer answer_of(const Comparison& comparison) {
+  std::vector<Judged> cases;
+  for (const Comparison::Case& one : comparison.cases) {
+    const Judge judge(comparison, one.name);
+    if (!judge.rows().empty()) cases.push_back(judge_case(judge, one.name));
+  }
+  ComparisonAnswer answer;
+  if (cases.empty()) return answer;
+  answer.headline = headline_of(Judge(comparison, cases.front().answer.case_name), cases);
+  std::vector<std::string> yardsticks;
+  for (const Speedup& speedup : comparison.table.front().speedups)
+    yardsticks.push_back(speedup.name);
+  if (!yardsticks.empty()) answer.measure = measure_of(comparison, yardsticks);
+  for (Judged& one : cases) answer.cases.push_back(std::move(one.answer));
+  return answer;
+}
+
+}  // namespace huddle
