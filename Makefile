@@ -40,7 +40,7 @@ define configure
 	fi
 endef
 
-# $(call build,FOLDER,TARGET). A make that CMake calls is none of ours: it gets no flags from here.
+# $(call build,FOLDER,TARGETS). A make that CMake calls is none of ours: it gets no flags from here.
 define build
 	@[ -e $(1)/huddle ] || echo "[huddle] compiling $(1) with $(JOBS) jobs (some minutes the first time) ..."
 	@env -u MAKEFLAGS -u MAKELEVEL cmake --build $(1) --parallel $(JOBS) --target $(2)
@@ -79,7 +79,7 @@ build: configure
 
 .PHONY: demo
 demo: configure
-	$(call build,build,huddle)
+	$(call build,build,huddle train_digits)
 	build/huddle compare demo --out out/demo
 
 .PHONY: headlines

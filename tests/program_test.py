@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -45,6 +46,31 @@ class TemporaryFolder(unittest.TestCase):
 
     def steps(self, name="out"):
         return [json.loads(line) for line in (self.folder / name / "steps.jsonl").read_text().splitlines()]
+
+
+class Words(unittest.TestCase):
+    def test_the_demo_builds_what_the_readme_runs(self):
+        root = pathlib.Path(__file__).resolve().parent.parent
+        named = set(re.findall(r"\bbuild/(\w+)", (root / "README.md").read_text()))
+        recipe = re.search(r"(?m)^demo:.*\n((?:\t.*\n)+)", (root / "Makefile").read_text())[1]
+        built = set(re.search(r"\$\(call build,build,([\w ]+)\)", recipe)[1].split())
+        self.assertTrue({"huddle", "train_digits"} <= named, named)
+        self.assertLessEqual(named, built)
+
+    def test_the_closing_table_explains_itself(self):
+        answer = huddle("train", "--workers", 4, "--steps", 8, "--strategy", "p_reduce:group=2")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertRegex(answer.stdout, r"training loss   \d.*, mean of the last 8 steps of all workers")
+        self.assertRegex(answer.stdout, r"p_reduce .*\d+ workers in a group|p_reduce .*groups")
+        for raw in ("held_s", "longest_apart", "rho", "group_size", "recent loss"):
+            self.assertNotIn(raw, answer.stdout)
+
+    def test_more_workers_than_cores_are_told(self):
+        cores = len(os.sched_getaffinity(0))
+        told = f"workers share {cores} cores"
+        self.assertIn(f"{cores + 1} {told}", huddle("train", "--workers", cores + 1, "--steps", 2).stderr)
+        self.assertNotIn(told, huddle("train", "--workers", 1, "--steps", 2).stderr)
+        self.assertEqual(huddle("train", "--workers", cores + 1, "--steps", 2, "--quiet").stderr, "")
 
 
 class Help(unittest.TestCase):
