@@ -313,9 +313,9 @@ TEST_F(HtmlReportTest, LimitsWorkersAndLinks) {
   EXPECT_EQ(run["time"].size(), 50u);
   EXPECT_EQ(run["time"][0]["last"], 3);
   EXPECT_EQ(run["time"][0]["compute"], 1.5);
-  EXPECT_EQ(run["links"].size(), 8u);
+  EXPECT_EQ(run["links"].size(), 4u);
   EXPECT_EQ(run["links"][0]["name"], "199");
-  EXPECT_EQ(run["links_left_out"], 192);
+  EXPECT_EQ(run["links_left_out"], 196);
 }
 
 TEST_F(HtmlReportTest, DrawsLinksThatAreLoadedAlikeOnce) {

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostBars = 64;  // Of workers' times.
-constexpr std::size_t kMostLinks = 8;  // Or sets of links that are loaded alike,
+constexpr std::size_t kMostLinks = 4;  // Or sets of links that are loaded alike,
 constexpr double kAlike = 0.01;        // within so much of the run's time.
 
 double number_or_zero(const Json& value) { return value.is_number() ? value.get<double>() : 0; }

@@ -50,7 +50,7 @@ function figuresTable(cases) {
     ...columns.map(([name]) => element("th", {scope: "col"}, name)));
   const rowOf = (row) => element("tr", {},
     element("th", {scope: "row", title: row.strategy}, swatch(styleOf(row.label).colour), " ", ...breakable(row.label)),
-    ...columns.map(([name, cell]) => element("td", {"data-name": name}, ...cell(row))));
+    ...columns.map(([name, cell]) => element("td", {"data-name": name}, element("span", {}, ...cell(row)))));
   const caseRow = (name) => element("tr", {class: "case"}, element("th", {scope: "rowgroup"}, name),
     element("td", {class: "filler", colspan: columns.length}));
   const rows = cases.flatMap(({name}) =>
