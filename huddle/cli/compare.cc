@@ -211,22 +211,13 @@ std::vector<ComparedStrategy> strategies_of(const Scenario& scenario) {
   return strategies;
 }
 
-// What one average of all models takes: the step that makes it, without its computation.
-std::optional<ConsensusCost> cost_of(const RunOutcome& average) {
-  if (!average.is_complete() || !average.seconds) return {};
-  Seconds computing = 0;
-  for (const TimeSplit& time : average.time) computing = std::max(computing, time.compute);
-  return ConsensusCost{std::max(0.0, *average.seconds - computing),
-                       average.bytes_sent_per_worker.value_or(0)};
-}
-
 // When each run reached the target of its case.
 void judge_targets(Comparison& all, const Scenario& scenario, const ComparisonPlan& plan,
                    const Work& work, const ComparisonFolder& folder) {
   if (!all.target) return;
   const std::vector<ComparedStrategy> strategies = strategies_of(scenario);
   for (std::size_t i = 0; i < all.cases.size(); ++i)
-    all.cases[i].consensus = cost_of(outcome_of(plan.averages[i], work, folder));
+    all.cases[i].consensus = consensus_cost(outcome_of(plan.averages[i], work, folder));
   for (std::size_t i = 0; i < all.runs.size(); ++i) {
     Comparison::Case& one = all.cases[plan.runs[i].case_index];
     ComparedRun& run = all.runs[i];

@@ -68,10 +68,13 @@ class Judge {
     return found == rows_.end() ? nullptr : *found;
   }
 
-  // Whether a factor is worth the name of a win.
+  // Whether a factor is worth the name of a win: whatever the seeds leave open must be one, too.
   bool is_clear(Row row) const {
-    const std::optional<double> over = factor(row->speedups.front());
-    return over && *over >= kClearly;
+    const Speedup& first = row->speedups.front();
+    const std::optional<double> over = factor(first);
+    const std::optional<Estimate>& estimate =
+        has_target() ? first.to_target_estimate : first.of_step_estimate;
+    return over && *over >= kClearly && (!estimate || estimate->low > 1);
   }
 
   std::vector<const RunOutcome*> outcomes(Row row) const {
@@ -86,12 +89,9 @@ class Judge {
   std::optional<double> steps_to_target(Row row) const {
     if (!comparison_.target || !row->time_to_target) return {};
     double steps = 0;
-    const std::vector<const RunOutcome*> all = outcomes(row);
-    for (const RunOutcome* outcome : all) {
-      const auto point = first_at(*comparison_.target, outcome->curve);
-      if (!point) return {};
-      steps += point->progress / static_cast<double>(all.size());
-    }
+    for (const ComparedRun& run : comparison_.runs)
+      if (run.case_name == row->case_name && run.label == row->label && run.reached)
+        steps += run.reached->progress / row->reached;
     return steps;
   }
 
@@ -258,7 +258,10 @@ std::vector<std::string> headline_of(const Judge& judge, const std::vector<Judge
 
 std::string measure_of(const Comparison& comparison, const std::vector<std::string>& yardsticks) {
   std::string text = "Factors: time of a step";
-  if (comparison.target)
+  if (comparison.target && !comparison.target->baseline.empty())
+    text = fmt::format("Factors: time to the consensus accuracy of {} less {:.2g} points",
+                       comparison.target->baseline, 100 * comparison.target->below);
+  else if (comparison.target)
     text = "Factors: time to " +
            (comparison.target->of == Target::Of::loss
                 ? "a consensus test loss of " + format_figure(comparison.target->value)

@@ -57,7 +57,9 @@ Comparison comparison_of(std::vector<ComparedRun> runs, const std::vector<std::s
     if (strategy.label == "bsp") strategy.baselines = {"bsp"};
   for (const std::string& name : cases) all.cases.push_back({.name = name});
   all.runs = std::move(runs);
-  all.table = compare_runs(all.runs, strategies, target);
+  for (ComparedRun& run : all.runs)
+    if (target) run.reached = reach(*target, run.outcome.curve, ConsensusCost{});
+  all.table = compare_runs(all.runs, strategies);
   return all;
 }
 
@@ -144,6 +146,19 @@ TEST(Answer, IsJudgedByTheTargetWhereThereIsOne) {
   for (ComparedRun& run : runs) run.outcome.curve.clear();
   EXPECT_EQ(answer_of(comparison_of(runs, {""}, target)).headline,
             Lines{"nobody reaches the target."});
+}
+
+TEST(Answer, CallsNobodyAWinnerWhomTheSeedsLeaveInDoubt) {
+  std::vector<ComparedRun> runs;
+  for (const int seed : {1, 2}) {
+    runs.push_back(run_of("", "bsp", 2, kBound));
+    runs.push_back(run_of("", "sesgd", seed == 1 ? 1 : 2.2, kBound));
+    for (ComparedRun* run : {&runs[runs.size() - 2], &runs.back()}) run->seed = seed;
+  }
+  EXPECT_EQ(answer_of(comparison_of(runs, {""})).cases[0].result, "no clear winner (sesgd, 1.35x)");
+  runs[3] = run_of("", "sesgd", 1, kBound);
+  runs[3].seed = 2;
+  EXPECT_EQ(answer_of(comparison_of(runs, {""})).cases[0].winner, "sesgd");
 }
 
 TEST(Answer, CountsCasesWhereTheyAreTooManyForAHeadline) {

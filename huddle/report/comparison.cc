@@ -214,6 +214,14 @@ Speedup speedup_over(const std::string& name, const Contestant& one, const Conte
 
 }  // namespace
 
+std::optional<ConsensusCost> consensus_cost(const RunOutcome& average) {
+  if (!average.is_complete() || !average.seconds) return {};
+  Seconds computing = 0;
+  for (const TimeSplit& time : average.time) computing = std::max(computing, time.compute);
+  return ConsensusCost{std::max(0.0, *average.seconds - computing),
+                       average.bytes_sent_per_worker.value_or(0)};
+}
+
 std::optional<Target> target_for(const Target& target, const std::string& case_name, int seed,
                                  std::span<const ComparedRun> runs,
                                  std::span<const ComparedStrategy> strategies) {

@@ -126,6 +126,10 @@ RunOutcome joined_outcome(const RunOutcome& trained, const RunOutcome& timed,
 
 std::optional<Bottleneck> bottleneck_of(const RunOutcome& outcome);
 
+// What one average of all models takes: the step that makes it, without its computation. Nothing
+// where that run did not end well.
+std::optional<ConsensusCost> consensus_cost(const RunOutcome& average);
+
 // The target of runs with this seed in one case, its value worked out where it is over a baseline:
 // with the same seed, so that one seed's luck is the same for all. Of several strategies of this
 // name the most accurate counts. Nothing where none has an accuracy.

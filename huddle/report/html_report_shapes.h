@@ -37,7 +37,8 @@ constexpr std::string_view kFactsShape = R"({
 
 constexpr std::string_view kScenarioShape = R"({
   "name": "text", "title": "text", "text": "text", "claim": "text", "assumptions": ["text"],
-  "target": {"*": "number"}, "source": "text", "version": "text", "machine": "text"})";
+  "target": {"accuracy": "number", "loss": "number", "baseline": "text", "points_below": "number"},
+  "source": "text", "version": "text", "machine": "text"})";
 
 // Who won, and why: report/answer.h.
 constexpr std::string_view kAnswerShape = R"({
@@ -46,13 +47,16 @@ constexpr std::string_view kAnswerShape = R"({
 
 constexpr std::string_view kExpectationsShape = R"([{"text": "text", "holds": "text"}])";
 
-constexpr std::string_view kCasesShape = R"([{"name": "text", "text": "text"}])";
+constexpr std::string_view kCasesShape = R"([{
+  "name": "text", "text": "text", "target": {"*": "number"}, "consensus": {"*": "number"}}])";
 
 constexpr std::string_view kTableShape = R"([{
   "case": "text", "label": "text", "strategy": "text", "seeds": "number",
   "workload": {"*": "text"},
   "baselines": [{"name": "text", "label": "text", "speedup": "number", "target_label": "text",
-                 "speedup_to_target": "number"}],
+                 "speedup_to_target": "number", "speedup_interval": {"*": "number"},
+                 "speedup_to_target_interval": {"*": "number"}}],
+  "accuracy_swa": {"*": "number"},
   "step_seconds": {"*": "number"}, "time_to_target": {"*": "number"},
   "accuracy_consensus": {"*": "number"}, "accuracy_worker_mean": {"*": "number"},
   "drift": {"*": "number"}, "bytes_sent_per_worker": "number", "wait": "number",

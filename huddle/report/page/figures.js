@@ -32,6 +32,7 @@ function tableColumns() {
     ["to target", (row) => withSpread(row.time_to_target, formatSeconds)],
     ...speedupColumns("target"),
     ["accuracy, consensus", (row) => withSpread(row.accuracy_consensus, formatPercent)],
+    ["accuracy, SWA", (row) => withSpread(row.accuracy_swa, formatPercent)],
     ["accuracy, workers", (row) => withSpread(row.accuracy_worker_mean, formatPercent)],
     ["drift", (row) => withSpread(row.drift, formatFigure, (spread) => String(Number(spread.toPrecision(2))))],
     ["sent per worker", (row) => [formatBytes(row.bytes_sent_per_worker)]],
@@ -77,7 +78,9 @@ function folded(title, text) {
 
 function scenarioCard(scenario) {
   const target = isNumber(scenario.target.accuracy) ? `accuracy ${withoutZeros(formatPercent(scenario.target.accuracy))}`
-    : isNumber(scenario.target.loss) ? `loss ${formatFigure(scenario.target.loss)}` : "";
+    : isNumber(scenario.target.loss) ? `loss ${formatFigure(scenario.target.loss)}`
+    : scenario.target.baseline ? `accuracy that ${scenario.target.baseline} has with the same seed at its end, less ` +
+      `${scenario.target.points_below} points,` : "";
   return element("div", {class: "card"}, element("h3", {}, scenario.title || scenario.name),
     data.scenarios.length > 1 && scenario.text ? element("p", {class: "plain"}, scenario.text) : null,
     scenario.claim ? element("div", {}, element("h3", {}, "Published claim"),
@@ -86,7 +89,8 @@ function scenarioCard(scenario) {
     scenario.assumptions.length > 0
       ? element("ul", {class: "plain-list"}, ...scenario.assumptions.map((line) => element("li", {}, line))) : null,
     ...expectations(scenario),
-    target ? element("p", {class: "plain"}, `Target: ${target} of the consensus on the test set.`) : null,
+    target ? element("p", {class: "plain"}, `Target: ${target} of the consensus on the test set. ` +
+      "Where workers do not hold the mean of their models, the time of one average of everybody is added.") : null,
     casesList(scenario), folded("The scenario's file", scenario.source));
 }
 
