@@ -41,7 +41,7 @@ function targetOf(data, caseName) {
   const found = data.cases.find((item) => item.name === caseName);
   const scenario = found && isNumber(found.scenario) ? data.scenarios[found.scenario] : null;
   if (!scenario) return null;
-  if (isNumber(found.target.accuracy)) return {kind: "accuracy", value: found.target.accuracy};
+  if (isNumber(found.target?.accuracy)) return {kind: "accuracy", value: found.target.accuracy};
   if (isNumber(scenario.target.accuracy)) return {kind: "accuracy", value: scenario.target.accuracy};
   if (isNumber(scenario.target.loss)) return {kind: "loss", value: scenario.target.loss};
   return null;
