@@ -134,7 +134,7 @@ Json results_of(const std::vector<Json>& runs, std::optional<std::size_t> base) 
   }
   if (base) strategies[*base].baselines.push_back(strategies[*base].label);
   all.cases.push_back({.name = runs.front()["case"]});
-  all.table = compare_runs(all.runs, strategies, {});
+  all.table = compare_runs(all.runs, strategies);
   return Json::parse(results_json(all, {}, ""));
 }
 
