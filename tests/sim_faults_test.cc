@@ -327,7 +327,7 @@ TEST(Sim, WhoeverWaitsForAnExclusiveBodyWithoutEndGivesUp) {
       EXPECT_NEAR(lane.now(), 1 + patience, 1e-9);
     });
     endpoint.exclusive([&] { endpoint.compute(Step{4}, 2 * patience); });
-    program.wait();
+    program.wait({});
   });
 }
 

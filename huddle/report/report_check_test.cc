@@ -37,7 +37,7 @@ class ReportCheck : public testing::Test {
     Comparison all{.name = "n"};
     all.cases.push_back({"x", "", "cases/x.toml"});
     all.runs.push_back({.id = "x/bsp/1", .case_name = "x", .label = "bsp", .strategy = "bsp"});
-    all.table = compare_runs(all.runs, std::vector<ComparedStrategy>{{.label = "bsp"}}, {});
+    all.table = compare_runs(all.runs, std::vector<ComparedStrategy>{{.label = "bsp"}});
     return Json::parse(results_json(all, {}, "1"));
   }
 };

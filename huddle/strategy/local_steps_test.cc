@@ -132,7 +132,7 @@ struct Refusal {
 
 TEST(LocalSteps, RefusesWhatIsNotDefinedAndSaysWhatIs) {
   const std::vector<Refusal> refusals = {
-      {"local_sgd:tau=0", "at least 1"},
+      {"local_sgd:tau=0", "from 1 to"},
       {"overlap_local_sgd:alpha=0", "above 0 and at most 1"},
       {"overlap_local_sgd:alpha=1.5", "alpha=0.6"},
       {"overlap_local_sgd:alpha=1", "never moves"},
