@@ -269,6 +269,29 @@ run = "p_reduce"
         self.assertIsNone(rows["deadly", "p_reduce"]["baselines"][0]["speedup"])
         self.assertIsNotNone(rows["well", "p_reduce"]["baselines"][0]["speedup"])
 
+    def test_a_run_that_diverges_is_told_as_such(self):
+        text = """
+[workload]
+data = "quadratic"
+steps = 60
+wire = "1MB"
+""" + CLUSTER + """
+[[strategy]]
+run = "bsp:buckets=1"
+label = "ring"
+[[strategy]]
+run = "local_sgd"
+workload.lr = 1e15
+[[strategy]]
+run = "p_reduce"
+workload.lr = 1e15
+"""
+        answer = self.compare(text, status=1)
+        self.assertIn("local_sgd: diverged", answer.stdout)
+        for kind in ("runs", "table"):
+            status = {each["label"]: each["status"] for each in self.results()[kind]}
+            self.assertEqual(status, {"ring": "complete", "local_sgd": "diverged", "p_reduce": "diverged"})
+
     def test_all_problems_of_a_scenario_are_told_at_once_and_nothing_is_run(self):
         answer = self.compare("""
 titel = "x"

@@ -322,6 +322,25 @@ class Endings(TemporaryFolder):
                 self.assertIn(summary["steps_done"], (6, 7, 8))
                 self.steps()
 
+    def test_a_run_that_diverges_ends_and_keeps_its_files(self):
+        common = ("train", "--workers", 3, "--data", "quadratic", "--lr", "1e15")
+        answer = huddle(*common, "--steps", 100000, "--out", self.folder / "out", "--save", self.folder / "saved",
+                        "--save-every", 1)
+        self.assertEqual(answer.returncode, 1, answer.stderr)
+        self.assertRegex(answer.stderr, r"the loss of worker \d was not finite in 20 steps in a row, \d to \d\d;")
+        self.assertIn("--keep-going", answer.stderr)
+        summary = self.summary()
+        self.assertEqual(summary["status"], "diverged")
+        self.assertRegex(summary["warnings"][-1], r"the loss of worker \d")
+        self.assertLess(summary["steps_done"], 100)
+        self.assertGreaterEqual(len(self.steps()), 20)
+        kept = huddle(*common, "--steps", 60, "--keep-going", "--out", self.folder / "kept")
+        self.assertEqual(kept.returncode, 0, kept.stderr)
+        summary = self.summary("kept")
+        self.assertEqual((summary["status"], summary["steps_done"]), ("complete", 60))
+        self.assertIsNone(summary["drift"])
+        self.assertIn("drift           not finite", kept.stdout)
+
     def test_a_stuck_worker_is_named_when_the_deadline_passes(self):
         begin = time.monotonic()
         answer = huddle("train", "--workers", 3, "--steps", 5, "--compute", "0.1s", "--slow", "1:1000", "--deadline", 3)

@@ -168,6 +168,18 @@ class Simulation(TemporaryFolder):
         self.assertEqual(answer.returncode, 1, answer.stderr)
         self.assertIn("worker 2 died", answer.stderr)
 
+    def test_a_divergence_ends_a_simulation_alike_each_time(self):
+        for strategy in ("bsp", "local_sgd:tau=50", "p_reduce:group=2", "asp", "ssp", "ad_psgd", "eager"):
+            ends = []
+            for name in (f"{strategy}-{turn}" for turn in (1, 2)):
+                answer = huddle("train", "--engine", "sim", "--workers", 4, "--steps", 100000, "--data", "quadratic",
+                                "--lr", "1e15", "--strategy", strategy, "--jitter", 0.2, "--out", self.folder / name)
+                self.assertEqual(answer.returncode, 1, answer.stderr)
+                self.assertEqual(self.summary(name)["status"], "diverged")
+                self.assertRegex(answer.stderr, r"the loss of worker \d was not finite in 20 steps in a row")
+                ends.append((answer.stderr.splitlines()[-1], self.summary(name)["steps_taken"]))
+            self.assertEqual(ends[0], ends[1], strategy)
+
     def test_an_interrupted_simulation_leaves_valid_files(self):
         process = subprocess.Popen([program_test.PROGRAM, "train", "--engine", "sim", "--workers", "4", "--steps",
                                     "1000000", "--out", str(self.folder / "out")],

@@ -307,7 +307,7 @@ int conclude(const Comparison& all, const WallClock& wall, const ComparisonFolde
   bool has_failed = false;
   for (const ComparedRun& run : all.runs) {
     is_interrupted = is_interrupted || run.outcome.status == "interrupted";
-    has_failed = has_failed || run.outcome.status.starts_with("failed");
+    has_failed = has_failed || !run.outcome.is_complete();
   }
   if (is_interrupted) return interrupted();
   const bool all_holds = std::all_of(all.verdicts.begin(), all.verdicts.end(),

@@ -19,9 +19,9 @@ namespace {
 // (epochs, whose number of steps depends on the data) a run is not timed apart.
 constexpr std::array<std::string_view, 6> kTimed{"clip",      "deadline", "momentum",
                                                  "optimizer", "steps",    "wire"};
-constexpr std::array<std::string_view, 13> kOfValues{
-    "batch",    "data",     "data_dir", "evaluate_every", "holdout",   "lr",          "model",
-    "nesterov", "schedule", "split",    "swa_every",      "swa_start", "weight_decay"};
+constexpr std::array<std::string_view, 14> kOfValues{
+    "batch", "data",     "data_dir", "evaluate_every", "holdout",   "keep_going", "lr",
+    "model", "nesterov", "schedule", "split",          "swa_every", "swa_start",  "weight_decay"};
 constexpr std::size_t kLongestName = 80;
 constexpr std::int64_t kCurvePoints = 40;
 constexpr double kWorkOfTiming = 0.2;  // Of that of a training.

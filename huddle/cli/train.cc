@@ -88,6 +88,7 @@ TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
           .evaluate_every = config.evaluate_every,
           .swa_start = config.swa_start,
           .swa_every = config.swa_every > 0 ? config.swa_every : run.problem->steps_per_epoch(),
+          .keep_going = config.keep_going,
           .save_every = config.save_every,
           .saved_settings = settings_of(config)};
 }
@@ -240,6 +241,8 @@ Ending ending_of(const std::exception_ptr& error) {
     std::rethrow_exception(error);
   } catch (const Interrupted& stopped) {
     return {"interrupted", stopped.what(), 130};
+  } catch (const Diverged& divergence) {
+    return {"diverged", divergence.what(), 1};
   } catch (const std::exception& failure) {
     return {concat("failed: ", failure.what()), failure.what(), 1};
   } catch (...) {
@@ -351,7 +354,8 @@ void add_train_command(CLI::App& program, int& status) {
       "ds_sync\n"
       "  huddle train --engine sim --workers 1024 --strategy sesgd --timing-only --wire 102.4MB\n"
       "  huddle train --engine sim --strategy ds_sync --steps 50 --timeline timeline.json\n"
-      "Exit status: 0 done, 1 the run failed, 2 wrong usage (nothing was run), 130 interrupted.");
+      "Exit status: 0 done, 1 the run failed or diverged, 2 wrong usage (nothing was run), 130 "
+      "interrupted.");
   const auto config = std::make_shared<TrainConfig>();
   declare_options(*command, *config);
   command->callback([command, config, &status] { status = train_command(*command, *config); });

@@ -85,10 +85,10 @@ void check_options(const CLI::App& command, const TrainConfig& config) {
 }
 
 void check_timing_options(const CLI::App& command) {
-  for (const char* option :
-       {"--data", "--data-dir", "--model", "--split", "--holdout", "--epochs", "--save",
-        "--save-every", "--resume", "--swa-start", "--swa-every", "--evaluate-every",
-        "--accumulate", "--batch", "--schedule", "--lr", "--weight-decay", "--nesterov"})
+  for (const char* option : {"--data", "--data-dir", "--model", "--split", "--holdout", "--epochs",
+                             "--save", "--save-every", "--resume", "--swa-start", "--swa-every",
+                             "--evaluate-every", "--accumulate", "--batch", "--schedule",
+                             "--keep-going", "--lr", "--weight-decay", "--nesterov"})
     require(command.count(option) == 0,
             concat(option, " would do nothing: --timing-only trains nothing; leave it out."));
 }

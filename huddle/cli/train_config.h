@@ -43,6 +43,7 @@ struct TrainConfig {
   std::int64_t evaluate_every = 0;
   std::int64_t swa_start = 0;
   std::int64_t swa_every = 0;
+  bool keep_going = false;
   double deadline = 300;
   std::string out;
   std::string timeline;

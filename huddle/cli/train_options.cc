@@ -67,6 +67,11 @@ void declare_optimizer(CLI::App& command, TrainConfig& config) {
   command.add_option("--optimizer", config.optimizer, "sgd, adam or adamw")
       ->group(group)
       ->capture_default_str();
+  command
+      .add_flag("--keep-going", config.keep_going,
+                "train on when the losses of 20 steps in a row are not finite, which ends a run "
+                "otherwise")
+      ->group(group);
   command.add_option("--lr", config.learning_rate, "learning rate")
       ->group(group)
       ->capture_default_str();

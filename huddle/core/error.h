@@ -30,6 +30,12 @@ class Interrupted : public Error {
   using Error::Error;
 };
 
+// The training itself went wrong: losses are not finite any more. Nobody's fault but the settings'.
+class Diverged : public Error {
+ public:
+  using Error::Error;
+};
+
 // A fault of the network or of a peer.
 class TransportError : public Error {
  public:

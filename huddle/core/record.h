@@ -68,7 +68,7 @@ struct Summary {
   std::string data;
   std::string split;
   std::string optimizer;
-  std::string status = "complete";  // Or "interrupted", or "failed: …".
+  std::string status = "complete";  // Or "diverged", "interrupted", or "failed: …".
   int workers = 0;
   std::int64_t batch = 0;
   std::int64_t steps = 0;        // Asked for.

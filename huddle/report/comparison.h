@@ -24,7 +24,7 @@ using Figures = std::map<std::string, std::optional<double>>;
 
 // What one run came to. A run that has not ended well has whatever is known.
 struct RunOutcome {
-  std::string status = "interrupted";  // Or "complete", or "failed: ...".
+  std::string status = "interrupted";  // Or "complete", "diverged", or "failed: ...".
   std::optional<Seconds> seconds;
   std::optional<Seconds> step_seconds;  // Of one step of every worker, on the average.
   std::optional<double> loss;

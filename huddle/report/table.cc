@@ -107,7 +107,9 @@ void add_results(std::string& text, const Summary& summary) {
         quality.accuracy ? format_percent(*quality.accuracy, 2) + " accuracy, " : "";
     add_entry(text, name, accuracy + loss_text(quality.loss) + " test loss");
   }
-  if (summary.drift) add_entry(text, "drift", format_figure(*summary.drift));
+  if (summary.drift)
+    add_entry(text, "drift",
+              std::isfinite(*summary.drift) ? format_figure(*summary.drift) : "not finite");
   add_entry(text, "sent per worker", format_bytes(summary.bytes_sent_per_worker));
   if (const auto narrowest = bottleneck(summary))
     add_entry(text, "bottleneck",

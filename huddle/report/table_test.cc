@@ -177,6 +177,7 @@ TEST(PrintSummary, TellsHowARunThatWentWrongEnded) {
   summary.status = "interrupted";
   summary.steps_done = 400;
   summary.loss = -kNan;
+  summary.drift = kNan;
   summary.lost = {"worker 1: killed at step 12"};
   const std::string text = printed(summary);
   EXPECT_TRUE(contains(text, "status          interrupted\n")) << text;
@@ -184,6 +185,7 @@ TEST(PrintSummary, TellsHowARunThatWentWrongEnded) {
   EXPECT_TRUE(
       contains(text, "training loss   nan (diverged), mean of the last 50 steps of all workers\n"))
       << text;
+  EXPECT_TRUE(contains(text, "drift           not finite\n")) << text;
   EXPECT_TRUE(contains(text, "lost            worker 1: killed at step 12\n")) << text;
 }
 

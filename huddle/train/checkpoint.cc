@@ -181,6 +181,8 @@ void CheckpointFolder::commit(const CheckpointInfo& info) const {
     if (step < info.step) remove_state(path);
 }
 
+void CheckpointFolder::discard(std::int64_t step) const { remove_state(step_folder(step)); }
+
 void CheckpointFolder::save_consensus_alone(const NamedTensors& state) const {
   if (holds_one()) {
     CheckpointInfo info = load_info();

@@ -51,6 +51,7 @@ class CheckpointFolder {
   Digest save_worker(std::int64_t step, WorkerId worker, const NamedTensors& state) const;
   Digest save_consensus(std::int64_t step, const NamedTensors& state) const;
   void commit(const CheckpointInfo& info) const;
+  void discard(std::int64_t step) const;  // Instead: what was written goes, what there was stays.
 
   // The mean model of a run that cannot be resumed. A checkpoint that the folder holds stays.
   void save_consensus_alone(const NamedTensors& state) const;

@@ -1,6 +1,26 @@
 #include "huddle/train/logged_run.h"
 
+#include "huddle/core/error.h"
+#include "huddle/core/text.h"
+
 namespace huddle {
+namespace {
+
+// Of the worker that diverged first, the lowest of them.
+std::optional<std::string> divergence_in(const std::vector<WorkerLog>& logs) {
+  const WorkerLog* first = nullptr;
+  for (const WorkerLog& log : logs)
+    if (log.diverged && (first == nullptr || *log.diverged < *first->diverged)) first = &log;
+  if (first == nullptr) return std::nullopt;
+  const std::int64_t last = first->diverged->value;
+  return concat("the training diverged: the loss of worker ", first - logs.data(),
+                " was not finite in ", kDivergedAfter, " steps in a row, ",
+                last - kDivergedAfter + 1, " to ", last,
+                "; a lower learning rate (--lr) or clipped gradients (--clip 1) may help, and "
+                "--keep-going trains on all the same");
+}
+
+}  // namespace
 
 TrainResult run_logged(Launcher& launcher, const TrainOptions& options,
                        const std::function<void(Endpoint&, WorkerLog&)>& body) {
@@ -16,6 +36,10 @@ TrainResult run_logged(Launcher& launcher, const TrainOptions& options,
   }
   TrainResult result{summarise(logs), error};
   Summary& summary = result.summary;
+  if (const auto divergence = divergence_in(logs)) {
+    result.error = std::make_exception_ptr(Diverged(*divergence));
+    summary.warnings.push_back(*divergence);
+  }
   summary.strategy = options.strategy;
   summary.steps = options.steps;
   summary.links = launcher.link_uses();

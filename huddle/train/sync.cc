@@ -122,8 +122,8 @@ struct Sync::State {
   double drift_from(const at::Tensor& mean) {
     const at::Tensor squared_distance =
         mean_of((replica.parameters() - mean).square().sum().reshape({1}));
-    const double norm = mean.norm().item<double>();
-    return norm > 0 ? std::sqrt(squared_distance.item<double>()) / norm : 0;
+    const double distance = std::sqrt(squared_distance.item<double>());
+    return distance == 0 ? 0 : distance / mean.norm().item<double>();  // Not finite stays so.
   }
 
   Endpoint& endpoint;

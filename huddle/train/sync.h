@@ -80,7 +80,7 @@ class Sync {
     Consensus& operator=(const Consensus&) = delete;
 
     // Root mean square distance of the workers' parameters from their mean, relative to the mean's
-    // norm.
+    // norm. Not finite where they are not.
     double drift() const { return drift_; }
 
    private:

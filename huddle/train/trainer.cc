@@ -3,6 +3,10 @@
 #include <torch/nn/module.h>
 #include <torch/optim.h>
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 #include "huddle/collective/barrier.h"
 #include "huddle/collective/gather.h"
 #include "huddle/core/error.h"
@@ -45,9 +49,10 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(torch::nn::Module& modul
 // One worker's run.
 class WorkerLoop {
  public:
-  WorkerLoop(Worker& worker, const Problem& problem, const TrainOptions& options,
-             const StepObserver& observer, WorkerLog& log)
+  WorkerLoop(Worker& worker, Launcher& launcher, const Problem& problem,
+             const TrainOptions& options, const StepObserver& observer, WorkerLog& log)
       : worker_(worker),
+        launcher_(launcher),
         endpoint_(worker.endpoint()),
         options_(options),
         observer_(observer),
@@ -135,7 +140,18 @@ class WorkerLoop {
                                           .progress = outcome.progress}));
     snapshots_->offer(outcome.progress, log_.seconds, sync_.replica());
     swa_.offer(outcome.progress, sync_.replica().parameters());
+    look_at(loss, step);
     return outcome.go_on;
+  }
+
+  // Ends the run for everybody once it has diverged. Nobody is lost: all are stopped, whatever they
+  // are doing and whether or not they depend on this worker.
+  void look_at(double loss, Step step) {
+    not_finite_ = std::isfinite(loss) ? 0 : not_finite_ + 1;
+    if (not_finite_ < kDivergedAfter || options_.keep_going) return;
+    log_.diverged = step;
+    launcher_.stop("diverged");
+    throw Interrupted("diverged");
   }
 
   void evaluate() {
@@ -207,23 +223,48 @@ class WorkerLoop {
         info.consensus =
             hex_of(options_.save->save_consensus(info.step, state_dict(workload_->module())));
     }
-    info.workers = hashes_of_all(digest);
-    if (worker_.id() == 0) options_.save->commit(info);
+    info.workers = gather_hashes(digest);
+    const bool is_worth_it = options_.keep_going || are_all_finite();
+    if (worker_.id() == 0) {
+      if (is_worth_it)
+        options_.save->commit(info);
+      else
+        discard(info.step);
+    }
     meet();  // Nobody goes on, or away, before the checkpoint is whole.
   }
 
   // By worker, told to worker 0 alone. A collective: everybody's file is written once it is over.
-  std::vector<std::string> hashes_of_all(Digest digest) {
+  std::vector<std::string> gather_hashes(Digest digest) {
     const at::Tensor own = at::from_blob(digest.data(), {std::ssize(digest)}, at::kByte);
     std::vector<std::string> hashes;
-    for (const at::Tensor& one :
-         gather(endpoint_, sync_.present(), WorkerId{0}, own,
-                {.kind = Kind::control, .lane = kMeasureLane, .sequence = {meetings_}},
-                options_.deadline)) {
+    for (const at::Tensor& one : gather_at_worker_0(own)) {
       std::copy_n(one.const_data_ptr<std::uint8_t>(), digest.size(), digest.begin());
       hashes.push_back(hex_of(digest));
     }
     return hashes;
+  }
+
+  // Whether all workers' models are, told to worker 0 alone. A collective.
+  bool are_all_finite() {
+    const std::vector<at::Tensor> all =
+        gather_at_worker_0(sync_.replica().parameters().isfinite().all().reshape({1}));
+    return std::all_of(all.begin(), all.end(),
+                       [](const at::Tensor& one) { return one.item<bool>(); });
+  }
+
+  std::vector<at::Tensor> gather_at_worker_0(const at::Tensor& own) {
+    const Tag tag{.kind = Kind::control, .lane = kMeasureLane, .sequence = {meetings_++}};
+    return gather(endpoint_, sync_.present(), WorkerId{0}, own, tag, options_.deadline);
+  }
+
+  // A checkpoint of models that are not finite would take the place of one that is of use.
+  void discard(std::int64_t step) {
+    options_.save->discard(step);
+    if (std::exchange(has_discarded_, true)) return;  // Once is enough.
+    log_.warnings.push_back(
+        concat("no checkpoint was kept after step ", step,
+               ": models were not finite; --keep-going keeps it all the same."));
   }
 
   void meet() {
@@ -241,6 +282,7 @@ class WorkerLoop {
   }
 
   Worker& worker_;
+  Launcher& launcher_;
   Endpoint& endpoint_;
   const TrainOptions& options_;
   const StepObserver& observer_;
@@ -254,6 +296,8 @@ class WorkerLoop {
   std::optional<Snapshots> snapshots_;
   std::optional<Time> last_end_;  // Of the step before.
   std::uint32_t meetings_ = 0;
+  int not_finite_ = 0;  // Losses in a row that were not.
+  bool has_discarded_ = false;
 };
 
 }  // namespace
@@ -262,7 +306,7 @@ TrainResult train(Launcher& launcher, const Problem& problem, const TrainOptions
                   const StepObserver& observer) {
   TrainResult result = run_logged(launcher, options, [&](Endpoint& endpoint, WorkerLog& log) {
     Worker worker(endpoint);
-    WorkerLoop(worker, problem, options, observer, log).run();
+    WorkerLoop(worker, launcher, problem, options, observer, log).run();
   });
   Summary& summary = result.summary;
   summary.batch = options.batch;

@@ -19,6 +19,9 @@
 
 namespace huddle {
 
+// A run has diverged when the loss of one worker is not finite in so many steps in a row.
+inline constexpr int kDivergedAfter = 20;
+
 struct TrainOptions {
   std::string strategy = "bsp";
   int workers = 1;
@@ -40,6 +43,7 @@ struct TrainOptions {
   std::int64_t swa_every = 1;  // Steps between two of them.
   // Called by worker 0 whenever it has judged one of so many models of the run.
   std::function<void(std::int64_t models, std::int64_t of)> evaluated = [](auto...) {};
+  bool keep_going = false;     // Also when the run has diverged.
   bool keeps_blocked = false;  // Records tell every stretch of waiting, for a timeline.
   // Then also called by each worker that waited after its last step.
   std::function<void(WorkerId, const std::vector<Blocked>&)> finished = [](auto...) {};
@@ -54,8 +58,8 @@ struct TrainOptions {
 // Called by the workers' threads, each for its own records.
 using StepObserver = std::function<void(const StepRecord&)>;
 
-// What a run came to. When it failed or was interrupted, `error` says how, and the summary tells of
-// what was done until then.
+// What a run came to. When it failed, diverged or was interrupted, `error` says how, and the
+// summary tells of what was done until then.
 struct TrainResult {
   Summary summary;  // The fields that the trainer knows, with what the user should be warned of.
   std::exception_ptr error;
