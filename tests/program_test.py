@@ -329,6 +329,7 @@ class Endings(TemporaryFolder):
         self.assertEqual(answer.returncode, 1, answer.stderr)
         self.assertRegex(answer.stderr, r"the loss of worker \d was not finite in 20 steps in a row, \d to \d\d;")
         self.assertIn("--keep-going", answer.stderr)
+        self.assertRegex(answer.stderr, "go on with: huddle train --resume .*saved")
         summary = self.summary()
         self.assertEqual(summary["status"], "diverged")
         self.assertRegex(summary["warnings"][-1], r"the loss of worker \d")
@@ -367,6 +368,39 @@ class Endings(TemporaryFolder):
                 self.assertIn(b"interrupted", errors)
                 self.assertEqual(self.summary()["status"], "interrupted")
                 self.assertGreaterEqual(len(self.steps()), 0 if computes_long else 5)
+
+    def interrupt(self, *arguments, steps):
+        """The standard errors of a run that is interrupted after so many lines of steps.jsonl."""
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        process = subprocess.Popen([PROGRAM, "train", "--workers", "4", "--steps", "1000000", "--quiet", "--out",
+                                    str(self.folder / "out"), "--save", str(self.folder / "saved"), *arguments],
+                                   stderr=subprocess.PIPE, text=True)
+        self.await_steps(steps)
+        asked = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertLess(time.monotonic() - asked, 20, "less than 5 s on a quiet machine")
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertEqual(self.summary()["status"], "interrupted")
+        return errors
+
+    def test_an_interrupted_run_saves_where_all_workers_are_at_one_step(self):
+        saved = self.folder / "saved"
+        for strategy in ("bsp", "local_sgd:tau=1000"):
+            errors = self.interrupt("--strategy", strategy, "--compute", "1ms", "--slow", "2:4", steps=20)
+            done = self.summary()["steps_done"]
+            self.assertIn(f"checkpoint of step {done}", errors)
+            self.assertIn(f"go on with: huddle train --resume {saved} --save {saved}", errors)
+            self.assertEqual(json.loads((saved / "checkpoint.json").read_text())["step"], done)
+            answer = huddle("train", "--resume", saved, "--steps", done + 5, "--save", saved, "--quiet")
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            shutil.rmtree(saved)
+
+    def test_an_interrupted_run_ends_soon_also_where_nothing_can_be_saved(self):
+        self.assertIn("no checkpoint was written; --save-every", self.interrupt("--compute", "60s", steps=0))
+        errors = self.interrupt("--strategy", "p_reduce", "--compute", "1ms", steps=20)
+        self.assertIn("the workers of p_reduce are never all at one step", errors)
+        self.assertIn("no checkpoint was written", errors)
 
 
 if __name__ == "__main__":

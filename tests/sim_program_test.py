@@ -182,7 +182,8 @@ class Simulation(TemporaryFolder):
 
     def test_an_interrupted_simulation_leaves_valid_files(self):
         process = subprocess.Popen([program_test.PROGRAM, "train", "--engine", "sim", "--workers", "4", "--steps",
-                                    "1000000", "--out", str(self.folder / "out")],
+                                    "1000000", "--out", str(self.folder / "out"), "--save",
+                                    str(self.folder / "saved")],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         self.await_steps(5)
         asked = time.monotonic()
@@ -192,6 +193,9 @@ class Simulation(TemporaryFolder):
         self.assertEqual(process.returncode, 130, errors)
         self.assertEqual(self.summary()["status"], "interrupted")
         self.assertGreaterEqual(len(self.steps()), 5)
+        done = self.summary()["steps_done"]
+        answer = huddle("train", "--resume", self.folder / "saved", "--steps", done + 2, "--quiet")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
 
 
 if __name__ == "__main__":

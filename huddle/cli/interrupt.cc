@@ -19,7 +19,8 @@ sigset_t watched_signals() {
 
 }  // namespace
 
-InterruptWatcher::InterruptWatcher(std::function<void()> stop) : stop_(std::move(stop)) {
+InterruptWatcher::InterruptWatcher(std::function<void()> stop, std::function<void()> insist)
+    : stop_(std::move(stop)), insist_(std::move(insist)) {
   const sigset_t signals = watched_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   thread_ = std::thread([this] { watch(); });
@@ -39,8 +40,13 @@ InterruptWatcher::~InterruptWatcher() {
 void InterruptWatcher::watch() {
   const sigset_t signals = watched_signals();
   const timespec a_moment{.tv_sec = 0, .tv_nsec = 100'000'000};
+  const int patience = 30;  // Moments.
+  int moments = 0;          // Since it was asked for.
   for (bool asked = false; !over_;) {
-    if (sigtimedwait(&signals, nullptr, &a_moment) < 0) continue;
+    if (sigtimedwait(&signals, nullptr, &a_moment) < 0) {
+      if (asked && ++moments == patience) insist_();
+      continue;
+    }
     if (asked) _exit(130);
     asked = true;
     stop_();

@@ -9,11 +9,13 @@
 
 namespace huddle {
 
-// While it lives, the first SIGINT or SIGTERM calls `stop` on a thread of its own; a second one
-// ends the process. Make it before any other thread, so that all inherit the blocked signals.
+// While it lives, the first SIGINT or SIGTERM calls `stop` on a thread of its own, and `insist`
+// when it still lives three seconds later; a second one ends the process. Make it before any other
+// thread, so that all inherit the blocked signals.
 class InterruptWatcher {
  public:
-  explicit InterruptWatcher(std::function<void()> stop);
+  explicit InterruptWatcher(
+      std::function<void()> stop, std::function<void()> insist = [] {});
   ~InterruptWatcher();
   InterruptWatcher(const InterruptWatcher&) = delete;
   InterruptWatcher& operator=(const InterruptWatcher&) = delete;
@@ -22,6 +24,7 @@ class InterruptWatcher {
   void watch();
 
   const std::function<void()> stop_;
+  const std::function<void()> insist_;
   std::atomic<bool> over_{false};
   std::thread thread_;
 };

@@ -12,6 +12,7 @@
 
 #include "huddle/cli/children.h"
 #include "huddle/cli/commands.h"
+#include "huddle/cli/comparison_plan.h"
 #include "huddle/cli/engines.h"
 #include "huddle/cli/interrupt.h"
 #include "huddle/cli/memory.h"
@@ -250,11 +251,24 @@ Ending ending_of(const std::exception_ptr& error) {
   }
 }
 
-// After an interruption.
+// What there is to go on from, for a run that ended before its time.
 void tell_of_checkpoints(const TrainConfig& config) {
-  if (config.save_every > 0) return;
-  fmt::print(stderr, "huddle: no checkpoint was written{}.\n",
-             follows_time(config.strategy) ? "" : "; --save-every N would have kept one");
+  const CheckpointFolder folder(config.save);
+  if (follows_time(config.strategy))
+    fmt::print(
+        stderr,
+        "huddle: the workers of {} are never all at one step, so there is no checkpoint of a "
+        "run that is not over.\n",
+        parse_spec(config.strategy).name);
+  if (!folder.holds_one()) {
+    fmt::print(stderr, "huddle: no checkpoint was written{}.\n",
+               follows_time(config.strategy) ? "" : "; --save-every N keeps some on the way");
+    return;
+  }
+  const std::int64_t step = folder.load_info().step;
+  fmt::print(stderr, "huddle: {} has the checkpoint of step {}{}; go on with: {}\n", config.save,
+             step, step < config.steps ? "" : ", the last",
+             shell_text({"huddle", "train", "--resume", config.save, "--save", config.save}));
 }
 
 // Whatever is being read or made ready, there is nothing yet to be brought to an end.
@@ -277,23 +291,54 @@ void tell_limits(const TrainConfig& config, const Cluster& cluster) {
         config.workers, cores);
 }
 
+// Ends a run when somebody asks for it: with a checkpoint where there is to be one and the workers
+// come to one step in time, at once where not.
+class Stopper {
+ public:
+  // A run is under way from here to end().
+  void begin(Launcher& launcher, const TrainConfig& config) {
+    const std::lock_guard lock(mutex_);
+    launcher_ = &launcher;
+    ends_at_one_step_ = !config.save.empty() && !follows_time(config.strategy);
+    has_begun_ = true;
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    launcher_ = nullptr;
+  }
+
+  StepGate& gate() { return gate_; }
+
+  void ask() {
+    const std::lock_guard lock(mutex_);
+    if (!has_begun_) leave_at_once();
+    if (launcher_ == nullptr) return;
+    if (ends_at_one_step_)
+      gate_.close();
+    else
+      launcher_->stop("interrupted");
+  }
+  void insist() {
+    const std::lock_guard lock(mutex_);
+    if (launcher_ != nullptr) launcher_->stop("interrupted");
+  }
+
+ private:
+  StepGate gate_;
+  std::mutex mutex_;  // Guards:
+  Launcher* launcher_ = nullptr;
+  bool ends_at_one_step_ = false;
+  bool has_begun_ = false;
+};
+
 int train_command(const CLI::App& command, TrainConfig config) {
-  std::mutex mutex;
-  Launcher* launcher = nullptr;  // Guarded by mutex.
-  bool is_preparing = true;      // Likewise.
-  const InterruptWatcher watcher([&] {
-    const std::lock_guard lock(mutex);
-    if (launcher != nullptr) launcher->stop("interrupted");
-    if (is_preparing) leave_at_once();
-  });
+  Stopper stopper;
+  const InterruptWatcher watcher([&] { stopper.ask(); }, [&] { stopper.insist(); });
   PreparedRun run;
   prepare(command, config, run);
   tell_limits(config, run.cluster);
-  {
-    const std::lock_guard lock(mutex);
-    launcher = run.launcher.get();
-    is_preparing = false;
-  }
+  run.options.gate = &stopper.gate();
+  stopper.begin(*run.launcher, config);
   std::optional<Progress> progress;
   progress.emplace(stderr, config.steps,
                    config.quiet ? ProgressMode::quiet : progress_mode(stderr));
@@ -312,10 +357,7 @@ int train_command(const CLI::App& command, TrainConfig config) {
           ? time_strategy(*run.launcher, run.cluster.wire_bytes, run.options, observer)
           : train(*run.launcher, *run.problem, run.options, observer);
   progress.reset();
-  {
-    const std::lock_guard lock(mutex);
-    launcher = nullptr;
-  }
+  stopper.end();
   const Ending ending = ending_of(result.error);
   complete(result.summary, config, ending.status);
   if (is_simulated(config.engine)) result.summary.network = name_of(run.cluster.network_model);
@@ -332,7 +374,7 @@ int train_command(const CLI::App& command, TrainConfig config) {
   else if (!config.quiet)
     print_summary(stdout, result.summary);
   if (!ending.message.empty()) fmt::print(stderr, "huddle: {}\n", ending.message);
-  if (ending.exit_status == 130 && run.options.save && result.summary.steps_done < config.steps)
+  if ((ending.exit_status == 130 || ending.status == "diverged") && run.options.save)
     tell_of_checkpoints(config);
   return ending.exit_status;
 }

@@ -36,6 +36,8 @@ TrainResult run_logged(Launcher& launcher, const TrainOptions& options,
   }
   TrainResult result{summarise(logs), error};
   Summary& summary = result.summary;
+  if (!error && logs.front().was_let_out)
+    result.error = std::make_exception_ptr(Interrupted("interrupted"));
   if (const auto divergence = divergence_in(logs)) {
     result.error = std::make_exception_ptr(Diverged(*divergence));
     summary.warnings.push_back(*divergence);

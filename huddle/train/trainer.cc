@@ -83,18 +83,38 @@ class WorkerLoop {
     log_.payload_scale = options.payload_scale;
     log_.has_own_pace = sync_.decides_the_end();
     log_.parameters = sync_.replica().parameters().numel();
-    log_.first_step = log_.steps_done = sync_.next_step().value;
+    log_.first_step = log_.steps_done = saved_step_ = sync_.next_step().value;
     snapshots_.emplace(options.evaluate_every, options.steps, sync_.progress());
   }
 
   void run() {
-    const bool counts_steps = !sync_.decides_the_end();
-    for (bool go_on = true; go_on && (!counts_steps || sync_.next_step().value < options_.steps);) {
+    bool go_on = true;
+    while (go_on && may_begin_a_step()) {
       go_on = take_step();
-      if (counts_steps && options_.save && options_.save_every > 0 &&
+      if (!sync_.decides_the_end() && options_.save && options_.save_every > 0 &&
           log_.steps_done % options_.save_every == 0 && log_.steps_done < options_.steps)
         save();
     }
+    // First: it stands between two steps of a run that goes on.
+    if (log_.was_let_out && options_.save && log_.steps_done > saved_step_) save();
+    finish();
+    if (log_.was_let_out) return;
+    if (options_.save)
+      save();  // First: an evaluation can be interrupted, and the training must not be lost.
+    evaluate();
+  }
+
+ private:
+  // Where steps are counted, the same on all workers.
+  bool may_begin_a_step() {
+    if (sync_.decides_the_end()) return true;
+    const Step next = sync_.next_step();
+    if (next.value >= options_.steps) return false;
+    log_.was_let_out = options_.gate != nullptr && !options_.gate->admits(next);
+    return !log_.was_let_out;
+  }
+
+  void finish() {
     sync_.finish();
     const std::vector<Blocked> blocked =
         log_.add_traffic(sync_.take_traffic());  // Of what was still in flight.
@@ -102,12 +122,8 @@ class WorkerLoop {
     log_.figures = sync_.figures();
     snapshots_->complete(log_.seconds, sync_.replica());
     swa_.complete(sync_.replica().parameters());
-    if (options_.save)
-      save();  // First: an evaluation can be interrupted, and the training must not be lost.
-    evaluate();
   }
 
- private:
   // Returns false when the strategy says that training is over.
   bool take_step() {
     const Step step = sync_.next_step();
@@ -156,7 +172,10 @@ class WorkerLoop {
 
   void evaluate() {
     // An engine notices there whether the run has been stopped.
-    const auto between = [&] { endpoint_.compute(sync_.next_step(), 0); };
+    const auto between = [&] {
+      endpoint_.compute(sync_.next_step(), 0);
+      if (options_.gate != nullptr && options_.gate->is_closed()) throw Interrupted("interrupted");
+    };
     const bool recomputes = sync_.statistics_policy() == StatisticsPolicy::recompute;
     if (recomputes) workload_->recompute_statistics(steps_per_epoch_, between);
     log_.own = workload_->evaluate(between);
@@ -232,6 +251,7 @@ class WorkerLoop {
         discard(info.step);
     }
     meet();  // Nobody goes on, or away, before the checkpoint is whole.
+    saved_step_ = info.step;
   }
 
   // By worker, told to worker 0 alone. A collective: everybody's file is written once it is over.
@@ -298,6 +318,7 @@ class WorkerLoop {
   std::uint32_t meetings_ = 0;
   int not_finite_ = 0;  // Losses in a row that were not.
   bool has_discarded_ = false;
+  std::int64_t saved_step_ = 0;  // The step of the newest checkpoint, or that of the beginning.
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "huddle/strategy/update_rule.h"
 #include "huddle/train/checkpoint.h"
 #include "huddle/train/problem.h"
+#include "huddle/train/step_gate.h"
 #include "huddle/train/sync.h"
 #include "huddle/transport/launcher.h"
 
@@ -47,6 +48,9 @@ struct TrainOptions {
   bool keeps_blocked = false;  // Records tell every stretch of waiting, for a timeline.
   // Then also called by each worker that waited after its last step.
   std::function<void(WorkerId, const std::vector<Blocked>&)> finished = [](auto...) {};
+  // Closed by somebody who wants the run to end early: at one step, with a checkpoint if there is
+  // to be one. Has no effect where each worker has its pace. Outlives the run; absent: nobody will.
+  StepGate* gate = nullptr;
   std::optional<CheckpointFolder> save;
   std::int64_t save_every = 0;                        // 0: only at the end.
   std::map<std::string, std::string> saved_settings;  // For checkpoint.json.

@@ -43,6 +43,7 @@ struct WorkerLog {
   std::vector<Time> snapshot_times;
   std::vector<CurvePoint> curve;  // One for each of them, without its time. Of worker 0.
   std::optional<double> drift;
+  bool was_let_out = false;      // The gate was closed, and the worker ended at the common step.
   std::optional<Step> diverged;  // The step at which the worker ended the run for this reason.
   std::map<std::string, double> figures;
   std::vector<std::string> warnings;
