@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "huddle/cli/children.h"
@@ -16,6 +15,7 @@
 #include "huddle/cli/engines.h"
 #include "huddle/cli/interrupt.h"
 #include "huddle/cli/memory.h"
+#include "huddle/cli/stopper.h"
 #include "huddle/cli/train_check.h"
 #include "huddle/cli/train_config.h"
 #include "huddle/cli/train_outputs.h"
@@ -271,12 +271,6 @@ void tell_of_checkpoints(const TrainConfig& config) {
              shell_text({"huddle", "train", "--resume", config.save, "--save", config.save}));
 }
 
-// Whatever is being read or made ready, there is nothing yet to be brought to an end.
-[[noreturn]] void leave_at_once() {
-  fmt::print(stderr, "huddle: interrupted before the run began.\n");
-  std::_Exit(130);
-}
-
 // What this machine and engine cannot do for the run.
 void tell_limits(const TrainConfig& config, const Cluster& cluster) {
   if (const auto left_out = left_out_by_engine(config.engine, cluster); !left_out.empty())
@@ -291,46 +285,6 @@ void tell_limits(const TrainConfig& config, const Cluster& cluster) {
         config.workers, cores);
 }
 
-// Ends a run when somebody asks for it: with a checkpoint where there is to be one and the workers
-// come to one step in time, at once where not.
-class Stopper {
- public:
-  // A run is under way from here to end().
-  void begin(Launcher& launcher, const TrainConfig& config) {
-    const std::lock_guard lock(mutex_);
-    launcher_ = &launcher;
-    ends_at_one_step_ = !config.save.empty() && !follows_time(config.strategy);
-    has_begun_ = true;
-  }
-  void end() {
-    const std::lock_guard lock(mutex_);
-    launcher_ = nullptr;
-  }
-
-  StepGate& gate() { return gate_; }
-
-  void ask() {
-    const std::lock_guard lock(mutex_);
-    if (!has_begun_) leave_at_once();
-    if (launcher_ == nullptr) return;
-    if (ends_at_one_step_)
-      gate_.close();
-    else
-      launcher_->stop("interrupted");
-  }
-  void insist() {
-    const std::lock_guard lock(mutex_);
-    if (launcher_ != nullptr) launcher_->stop("interrupted");
-  }
-
- private:
-  StepGate gate_;
-  std::mutex mutex_;  // Guards:
-  Launcher* launcher_ = nullptr;
-  bool ends_at_one_step_ = false;
-  bool has_begun_ = false;
-};
-
 int train_command(const CLI::App& command, TrainConfig config) {
   Stopper stopper;
   const InterruptWatcher watcher([&] { stopper.ask(); }, [&] { stopper.insist(); });
@@ -338,7 +292,9 @@ int train_command(const CLI::App& command, TrainConfig config) {
   prepare(command, config, run);
   tell_limits(config, run.cluster);
   run.options.gate = &stopper.gate();
-  stopper.begin(*run.launcher, config);
+  stopper.begin(*run.launcher, !config.save.empty() && !follows_time(config.strategy)
+                                   ? Stopper::Ending::at_one_step
+                                   : Stopper::Ending::at_once);
   std::optional<Progress> progress;
   progress.emplace(stderr, config.steps,
                    config.quiet ? ProgressMode::quiet : progress_mode(stderr));
