@@ -76,7 +76,7 @@ WORDS = [
         {
             r"huddle/transport/": "engines own the threads",
             r"huddle/report/": "all workers of a process report to one place",
-            r"huddle/cli/train\.cc": "the watcher of signals and the run share a launcher",
+            r"huddle/cli/stopper\.(h|cc)": "the watcher of signals and the run share a launcher",
             ANY_TEST: "workers that run side by side collect what they saw",
         },
     ),
