@@ -123,7 +123,7 @@ class Help(unittest.TestCase):
         self.assertLess(len(schedule["phases"]), 1_000)
         refused = huddle("schedule", "ds_sync", "--workers", 2_000_000_000)
         self.assertEqual(refused.returncode, 2, refused.stderr)
-        self.assertIn("--workers is 2000000000; it must be from 1 to 1048576", refused.stderr)
+        self.assertIn("--workers: '2000000000' is not a whole number from 1 to 1048576", refused.stderr)
 
 
 class Training(TemporaryFolder):

@@ -27,11 +27,11 @@
 namespace huddle {
 namespace {
 
-constexpr double kMomentum = 0.9;     // Of the predictions with momentum.
-constexpr std::size_t kColumns = 88;  // Of printed lines, where groups allow.
-constexpr int kMostListed = 64;       // Workers up to which every group is printed.
-constexpr int kMostPictured = 20;     // Workers up to which the picture fits a line.
-constexpr int kMostPhases = 16;       // Phases printed.
+constexpr double kMomentum = 0.9;        // Of the predictions with momentum.
+constexpr std::size_t kColumns = 88;     // Of printed lines, where groups allow.
+constexpr int kMostListed = 64;          // Workers up to which every group is printed.
+constexpr int kMostPictured = 20;        // Workers up to which the picture fits a line.
+constexpr int kMostPhases = 16;          // Phases printed.
 constexpr int kMostNumbers = 1 << 18;    // Workers times phases in JSON.
 constexpr int kRandomSteps = 4;          // Steps shown of groups that never repeat.
 constexpr std::size_t kFirstGroups = 3;  // Groups printed of a large phase.
@@ -254,7 +254,7 @@ void add_schedule_command(CLI::App& program, int& status) {
   command->add_option("--racks", config->racks, "racks x workers per rack, as 2x4");
   command->add_flag("--json", config->as_json, "for programs: one JSON object");
   add_ranges(*command, std::vector<NumberOption>{
-                           {.name = "--workers", .least = 1, .most = 1e7, .example = "8"}});
+                           {.name = "--workers", .least = 1, .most = 1 << 20, .example = "8"}});
   command->callback([config, &status] {
     const Schedule schedule = schedule_of(*config);
     const Mixing mixing = analyse_mixing(schedule, kMomentum);
