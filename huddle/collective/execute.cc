@@ -25,9 +25,11 @@ using Verb = Action::Verb;
 
 // Tells which earlier messages on the same elements must have ended before a later one may: one
 // that sends waits for the last that wrote them, one that writes for all that have read them since.
+// Sends of one and the same stretch go together; one of more or less than an earlier one belongs to
+// a later step of the algorithm (doubling), and would take bandwidth from what everybody waits for.
 class Dependencies {
  public:
-  Dependencies(const std::vector<Message>& messages, std::int64_t elements) {
+  Dependencies(const std::vector<Message>& messages, std::int64_t elements) : messages_(messages) {
     std::set<std::int64_t> cuts{0, elements};
     for (const Message& message : messages) {
       cuts.insert(message.begin);
@@ -42,7 +44,9 @@ class Dependencies {
     for (auto entry = stretches_.find(message.begin); entry->first < message.end; ++entry) {
       Touched& touched = entry->second;
       const bool writes = message.verb != Verb::send;
-      if (writes) earlier.insert(touched.readers.begin(), touched.readers.end());
+      for (const int reader : touched.readers)
+        if (writes || !is_same_stretch(messages_[static_cast<std::size_t>(reader)], message))
+          earlier.insert(reader);
       // Readers have waited for the writer themselves.
       if (touched.writer >= 0 && (!writes || touched.readers.empty()))
         earlier.insert(touched.writer);
@@ -55,10 +59,15 @@ class Dependencies {
   }
 
  private:
+  static bool is_same_stretch(const Message& one, const Message& other) {
+    return one.begin == other.begin && one.end == other.end;
+  }
+
   struct Touched {
     int writer = -1;           // The last one; -1: nobody yet.
     std::vector<int> readers;  // Since then.
   };
+  const std::vector<Message>& messages_;
   std::map<std::int64_t, Touched> stretches_;  // By first element, from one cut to the next.
 };
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "huddle/collective/execute.h"
@@ -144,6 +145,23 @@ TEST(Compile, LetsReadersOfOneStretchGoTogetherButNoWriterBesideThem) {
     }
   }
   EXPECT_EQ(sends_of_the_sum, kMembers - 1);
+}
+
+TEST(Compile, LetsNoLaterStepOfDoublingTakeBandwidthFromAnEarlierOne) {
+  constexpr int kMembers = 8;
+  const Program program =
+      compile(make_plan(Algorithm::halving_doubling, 0, racks_of_sizes({kMembers})), kMembers * 10,
+              1000, Overlap::phases);
+  std::vector<int> doubling;  // The sends of what is summed up: 1, 2 and 4 segments from the first.
+  for (int i = 0; i < std::ssize(program.messages); ++i) {
+    const Message& message = program.messages[static_cast<std::size_t>(i)];
+    if (message.verb == Action::Verb::send && message.begin == 0) doubling.push_back(i);
+  }
+  ASSERT_EQ(doubling.size(), 3u);
+  for (std::size_t i = 0; i + 1 < doubling.size(); ++i) {
+    const std::vector<int>& wakes = program.messages[static_cast<std::size_t>(doubling[i])].wakes;
+    EXPECT_NE(std::find(wakes.begin(), wakes.end(), doubling[i + 1]), wakes.end()) << i;
+  }
 }
 
 TEST(Compile, LeavesOutEmptyMessages) {

@@ -46,7 +46,7 @@ TEST_P(DivergenceUnder, EndsTheRunAndNamesWorkerAndStep) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Strategies, DivergenceUnder,
-                         testing::Values("bsp", "ds_sync", "sesgd:overlap=backward",
+                         testing::Values("bsp", "ds_sync", "sesgd:overlap=backward,buckets=2",
                                          "local_sgd:tau=1000", "overlap_local_sgd", "slowmo",
                                          "random_groups", "p_reduce:group=2", "asp", "ssp",
                                          "ad_psgd", "eager"));

@@ -86,7 +86,7 @@ TEST_P(InterruptionUnder, SavesAllWorkersAtOneStep) {
 
 INSTANTIATE_TEST_SUITE_P(Strategies, InterruptionUnder,
                          testing::Values("bsp", "bsp:buckets=4", "ds_sync",
-                                         "sesgd:overlap=backward", "local_sgd:tau=50",
+                                         "sesgd:overlap=backward,buckets=2", "local_sgd:tau=40",
                                          "overlap_local_sgd:tau=3", "cocod:tau=3", "slowmo:tau=4",
                                          "random_groups"));
 
