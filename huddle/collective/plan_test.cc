@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "huddle/collective/execute.h"
+#include "huddle/collective/program.h"
 #include "huddle/collective/trace.h"
 #include "huddle/core/error.h"
 
@@ -133,11 +133,12 @@ TEST(Compile, LetsReadersOfOneStretchGoTogetherButNoWriterBesideThem) {
   const Program program = compile(make_plan(Algorithm::direct, 2, racks_of_sizes({kMembers})),
                                   kMembers * 10, 100, Overlap::phases);
   int sends_of_the_sum = 0;
-  for (const Message& message : program.messages) {
+  for (int i = 0; i < static_cast<int>(program.messages.size()); ++i) {
+    const Message& message = program.messages[static_cast<std::size_t>(i)];
     const bool is_own = message.begin == 20;
     if (message.verb == Action::Verb::send && is_own) {
       EXPECT_EQ(message.waits_for, 1) << "the last of those that are added";
-      EXPECT_TRUE(message.wakes.empty());
+      EXPECT_TRUE(program.wakes(i).empty());
       ++sends_of_the_sum;
     }
     if (message.verb == Action::Verb::copy) {
@@ -159,7 +160,7 @@ TEST(Compile, LetsNoLaterStepOfDoublingTakeBandwidthFromAnEarlierOne) {
   }
   ASSERT_EQ(doubling.size(), 3u);
   for (std::size_t i = 0; i + 1 < doubling.size(); ++i) {
-    const std::vector<int>& wakes = program.messages[static_cast<std::size_t>(doubling[i])].wakes;
+    const std::span<const int> wakes = program.wakes(doubling[i]);
     EXPECT_NE(std::find(wakes.begin(), wakes.end(), doubling[i + 1]), wakes.end()) << i;
   }
 }

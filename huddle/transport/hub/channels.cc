@@ -16,6 +16,21 @@ Channels::Key Channels::key_of(const Transfer& transfer) {
          pack(transfer.tag_);
 }
 
+std::shared_ptr<Transfer> Channels::Queue::pop() {
+  std::shared_ptr<Transfer> front = std::move(entries_[first_++]);
+  if (first_ >= 32 && 2 * first_ >= entries_.size()) {
+    entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+  }
+  return front;
+}
+
+void Channels::Queue::remove(const Transfer& transfer) {
+  entries_.erase(std::find_if(entries_.begin() + static_cast<std::ptrdiff_t>(first_),
+                              entries_.end(),
+                              [&](const auto& each) { return each.get() == &transfer; }));
+}
+
 Roster<Transfer>& Channels::roster_of(const Transfer& transfer) {
   return transfer.peer_ == kAnybody ? from_anybody_
                                     : awaited_[static_cast<std::size_t>(transfer.peer_.value)];
@@ -28,8 +43,7 @@ std::shared_ptr<Transfer> Channels::take_match(const Transfer& transfer) {
   const bool sends = transfer.direction_ == Transfer::Direction::send;
   auto& others = sends ? channel.receives : channel.sends;
   if (others.empty()) return nullptr;
-  const std::shared_ptr<Transfer> other = others.front();
-  others.erase(others.begin());
+  const std::shared_ptr<Transfer> other = others.pop();
   if (channel.empty()) channels_.erase(found);
   roster_of(*other).remove(*other);
   other->waits_in_channel_ = false;
@@ -39,7 +53,7 @@ std::shared_ptr<Transfer> Channels::take_match(const Transfer& transfer) {
 void Channels::add(const std::shared_ptr<Transfer>& transfer) {
   Channel& channel = channels_[key_of(*transfer)];
   const bool sends = transfer->direction_ == Transfer::Direction::send;
-  (sends ? channel.sends : channel.receives).push_back(transfer);
+  (sends ? channel.sends : channel.receives).push(transfer);
   roster_of(*transfer).add(transfer);
   transfer->waits_in_channel_ = true;
 }
@@ -49,7 +63,7 @@ void Channels::leave_channel(Transfer& transfer) {
   check(found != channels_.end(), "a waiting transfer has no channel");
   Channel& channel = found->second;
   auto& queue = transfer.direction_ == Transfer::Direction::send ? channel.sends : channel.receives;
-  std::erase_if(queue, [&](const auto& each) { return each.get() == &transfer; });
+  queue.remove(transfer);
   if (channel.empty()) channels_.erase(found);
   transfer.waits_in_channel_ = false;
 }

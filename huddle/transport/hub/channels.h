@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "huddle/transport/hub/operation.h"
@@ -41,10 +42,24 @@ class Channels {
   std::shared_ptr<Transfer> first_receive(Key key) const;
 
  private:
+  // First come, first served. Mostly one at a time, for which a deque would be large.
+  class Queue {
+   public:
+    bool empty() const { return first_ == entries_.size(); }
+    const std::shared_ptr<Transfer>& front() const { return entries_[first_]; }
+    void push(const std::shared_ptr<Transfer>& transfer) { entries_.push_back(transfer); }
+    std::shared_ptr<Transfer> pop();
+    void remove(const Transfer& transfer);
+
+   private:
+    std::vector<std::shared_ptr<Transfer>> entries_;
+    std::size_t first_ = 0;  // Those before it have left.
+  };
+
   // At most one of the two queues holds anything.
   struct Channel {
-    std::vector<std::shared_ptr<Transfer>> sends;  // Few at a time: vectors beat deques.
-    std::vector<std::shared_ptr<Transfer>> receives;
+    Queue sends;
+    Queue receives;
     bool empty() const { return sends.empty() && receives.empty(); }
   };
 

@@ -139,10 +139,12 @@ bool Platform::is_cut(const Way& way) const {
 void Platform::send(const Stream& stream, double bytes, Ended ended) {
   Flight flight{stream, bytes, std::move(ended)};
   const auto [queue, is_idle] = queues_.try_emplace(stream);
-  if (is_idle)
+  if (is_idle) {
     start(std::move(flight));
-  else
-    queue->second.push_back(std::move(flight));
+    return;
+  }
+  if (!queue->second) queue->second = std::make_unique<std::deque<Flight>>();
+  queue->second->push_back(std::move(flight));
 }
 
 void Platform::start(Flight flight) {
@@ -167,11 +169,11 @@ void Platform::end(Flight flight, Ending ending) {
   note(way, -1, 0);
   const Time first_bytes = flight.begin + way.route.latency;
   const auto queue = queues_.find(flight.stream);
-  if (queue->second.empty()) {
+  if (!queue->second || queue->second->empty()) {
     queues_.erase(queue);
   } else {
-    Flight next = std::move(queue->second.front());
-    queue->second.pop_front();
+    Flight next = std::move(queue->second->front());
+    queue->second->pop_front();
     start(std::move(next));  // Which breaks too, where the link was cut.
   }
   if (ending == Ending::broken || way.latency_after == 0)

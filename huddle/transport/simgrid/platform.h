@@ -15,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <simgrid/s4u.hpp>
 #include <unordered_map>
@@ -109,9 +110,9 @@ class Platform {
   std::map<Seconds, simgrid::s4u::Link*> delays_;  // By latency; for the model tcp.
   std::unordered_map<std::uint64_t, Way> ways_;
   std::unordered_map<const void*, Flight> flights_;  // By SimGrid's name for the message.
-  std::map<Stream, std::deque<Flight>> queues_;      // Behind the one under way.
-  std::vector<Use> uses_;                            // By link.
-  std::optional<LinkWatch> watch_;                   // Where somebody is told.
+  std::map<Stream, std::unique_ptr<std::deque<Flight>>> queues_;  // Behind the one under way.
+  std::vector<Use> uses_;                                         // By link.
+  std::optional<LinkWatch> watch_;                                // Where somebody is told.
   int backgrounds_ = 0;
 };
 

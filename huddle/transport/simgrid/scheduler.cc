@@ -51,7 +51,7 @@ void SimScheduler::lock() {
 
 void SimScheduler::unlock() {
   while (!to_do_.empty()) {
-    const std::function<void()> call = std::move(to_do_.front());
+    std::function<void()> call = std::move(to_do_.front());
     to_do_.pop_front();
     switching(call);
   }
@@ -110,12 +110,14 @@ std::optional<Scheduler::Arrival> SimScheduler::carry(const Parcel& parcel,
     const Time end = std::max(begin, (is_control ? parcel.sent : begin) + way.route.latency);
     return Arrival{end, end};
   }
-  to_do_.push_back([this, stream, bytes, arrived = std::move(arrived)] {
-    platform_.send(stream, bytes, [this, arrived](Platform::Ending ending, Time first_bytes) {
-      lock();
-      arrived({first_bytes, now(), ending == Platform::Ending::broken});
-      unlock();
-    });
+  Platform::Ended ended = [this, arrived = std::move(arrived)](Platform::Ending ending,
+                                                               Time first_bytes) {
+    lock();
+    arrived({first_bytes, now(), ending == Platform::Ending::broken});
+    unlock();
+  };
+  to_do_.push_back([this, stream, bytes, ended = std::move(ended)]() mutable {
+    platform_.send(stream, bytes, std::move(ended));  // Called once.
   });
   return std::nullopt;
 }
