@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "huddle/core/error.h"
+#include "huddle/core/text.h"
 
 namespace huddle {
 namespace {
@@ -31,23 +32,47 @@ Racks racks_for(const Averaging& how, const Group& group) {
   return racks_of(group, cluster);
 }
 
+// The trace of a group, which depends on nothing but what the name says: groups of one shape share
+// it, and so do all their members in this process.
+std::shared_ptr<const Trace> shared_trace(GroupReduce& native, Algorithm algorithm,
+                                          const Racks& racks, Overlap overlap) {
+  std::string name = concat("trace of ", algorithm_names()[static_cast<std::size_t>(algorithm)],
+                            overlap == Overlap::none ? ", phases apart:" : ":");
+  for (const std::vector<int>& rack : racks) name += concat(" ", rack.size());
+  const auto make = [&]() -> std::shared_ptr<const void> {
+    std::vector<Plan> plans;
+    for (const std::vector<int>& rack : racks)
+      for (const int position : rack)
+        plans.push_back(make_plan(algorithm, position, racks, overlap));
+    return std::make_shared<const Trace>(trace(plans));
+  };
+  return std::static_pointer_cast<const Trace>(native.share(name, make));
+}
+
 }  // namespace
 
-Averager::Prepared& Averager::prepare(const Group& group, WorkerId self, const at::Tensor& tensor) {
-  const Key key{group, tensor.numel(), tensor.scalar_type()};
+const Averager::Prepared& Averager::prepare(const Group& group, WorkerId self,
+                                            const at::Tensor& tensor, GroupReduce* native) {
+  const Key key{group, tensor.numel(), tensor.scalar_type(), native != nullptr};
   const auto found = prepared_.find(key);
   if (found != prepared_.end()) return found->second;
   if (prepared_.size() >= kPlansKept) prepared_.clear();
-  const Plan plan = make_plan(algorithm_for(how_, group, tensor), group.position_of(self),
-                              racks_for(how_, group), how_.overlap);
+  const Algorithm algorithm = algorithm_for(how_, group, tensor);
+  const Racks racks = racks_for(how_, group);
+  const Plan plan = make_plan(algorithm, group.position_of(self), racks, how_.overlap);
   const std::int64_t element_bytes =
       static_cast<std::int64_t>(c10::elementSize(sum_type(tensor.scalar_type())));
   const std::int64_t message_elements =
       std::max<std::int64_t>(1, how_.message_bytes / element_bytes);
-  return prepared_[key] = {
-             plan.segments,
-             compile(plan, tensor.numel(), message_elements, how_.overlap, how_.payload_scale),
-             {}};
+  Prepared prepared{
+      plan.segments,
+      compile(plan, tensor.numel(), message_elements, how_.overlap, how_.payload_scale),
+      {}};
+  if (native != nullptr) {
+    prepared.program = prepared.program.without_messages();
+    prepared.trace = shared_trace(*native, algorithm, racks, how_.overlap);
+  }
+  return prepared_[key] = std::move(prepared);
 }
 
 Averaging whole_messages_if_virtual(Averaging how, const Endpoint& endpoint) {
@@ -67,9 +92,10 @@ Exchange Averager::average(Endpoint& endpoint, const Group& group, const at::Ten
     const Time now = endpoint.now();
     return {now, now, now};
   }
-  Prepared& prepared = prepare(group, endpoint.self(), tensor);
+  GroupReduce* const native = tensor.is_cpu() ? endpoint.native() : nullptr;
+  const Prepared& prepared = prepare(group, endpoint.self(), tensor, native);
   const Tag tag{Kind::payload, Purpose::average, lane_, sequence};
-  if (GroupReduce* native = endpoint.native(); native != nullptr && tensor.is_cpu())
+  if (native != nullptr)
     return in_memory(endpoint, *native, group, tensor, tag, prepared, each, divisor);
   return over_messages(endpoint, group, tensor, tag, prepared, each, divisor);
 }
@@ -97,15 +123,8 @@ Exchange Averager::over_messages(Endpoint& endpoint, const Group& group, const a
 }
 
 Exchange Averager::in_memory(Endpoint& endpoint, GroupReduce& native, const Group& group,
-                             const at::Tensor& tensor, Tag tag, Prepared& prepared,
+                             const at::Tensor& tensor, Tag tag, const Prepared& prepared,
                              std::span<const double> weights, double divisor) {
-  if (prepared.orders.empty()) {
-    const Racks racks = racks_for(how_, group);
-    std::vector<Plan> plans;
-    for (int position = 0; position < group.size(); ++position)
-      plans.push_back(make_plan(algorithm_for(how_, group, tensor), position, racks, how_.overlap));
-    prepared.orders = trace(plans).orders;
-  }
   const std::int64_t elements = tensor.numel();
   const int segments = prepared.segments;
   const std::int64_t largest_segment = (elements + segments - 1) / segments;
@@ -116,8 +135,8 @@ Exchange Averager::in_memory(Endpoint& endpoint, GroupReduce& native, const Grou
     const std::int64_t begin = elements * segment / segments;
     const std::int64_t size = elements * (segment + 1) / segments - begin;
     const Stretch stretch{begin + size * piece / pieces, begin + size * (piece + 1) / pieces};
-    combine_in_order(prepared.orders[static_cast<std::size_t>(segment)], members, weights, divisor,
-                     stretch, block_buffers_);
+    combine_in_order(prepared.trace->orders[static_cast<std::size_t>(segment)], members, weights,
+                     divisor, stretch, block_buffers_);
   };
   Exchange exchange;
   exchange.begin = endpoint.now();

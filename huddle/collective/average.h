@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -56,15 +57,18 @@ class Averager {
   struct Prepared {
     int segments = 1;
     Program program;
-    std::vector<SumOrder> orders;  // By segment; made when first needed.
+    std::shared_ptr<const Trace>
+        trace;  // In shared memory, where its orders are all that is needed.
   };
-  using Key = std::tuple<Group, std::int64_t, at::ScalarType>;
+  using Key = std::tuple<Group, std::int64_t, at::ScalarType, bool>;  // The last: in memory.
 
-  Prepared& prepare(const Group& group, WorkerId self, const at::Tensor& tensor);
+  // `native`: what is prepared is an average in memory.
+  const Prepared& prepare(const Group& group, WorkerId self, const at::Tensor& tensor,
+                          GroupReduce* native);
   Exchange over_messages(Endpoint& endpoint, const Group& group, const at::Tensor& tensor, Tag tag,
                          const Prepared& prepared, std::span<const double> weights, double divisor);
   Exchange in_memory(Endpoint& endpoint, GroupReduce& native, const Group& group,
-                     const at::Tensor& tensor, Tag tag, Prepared& prepared,
+                     const at::Tensor& tensor, Tag tag, const Prepared& prepared,
                      std::span<const double> weights, double divisor);
 
   const Averaging how_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "huddle/core/error.h"
@@ -58,10 +59,14 @@ class Tracer {
   int add(int segment, int left, int right) {
     auto& tree = trees_[static_cast<std::size_t>(segment)];
     const Sum sum = std::minmax(left, right);
-    const auto found = std::find(tree.begin(), tree.end(), sum);
-    if (found != tree.end()) return members_ + static_cast<int>(found - tree.begin());
-    tree.push_back(sum);
-    return members_ + static_cast<int>(tree.size()) - 1;
+    constexpr int kBits = 21;
+    check(sum.second < 1 << kBits, "a plan of too many sums to be traced");
+    const auto key = static_cast<std::uint64_t>(segment) << 2 * kBits |
+                     static_cast<std::uint64_t>(sum.first) << kBits |
+                     static_cast<std::uint64_t>(sum.second);
+    const auto [entry, is_new] = nodes_.try_emplace(key, members_ + static_cast<int>(tree.size()));
+    if (is_new) tree.push_back(sum);
+    return entry->second;
   }
 
   bool step(int member) {
@@ -105,7 +110,6 @@ class Tracer {
   // contribution once.
   SumOrder order_of(int segment, int root) const {
     const auto& tree = trees_[static_cast<std::size_t>(segment)];
-    std::map<int, int> renumbered;
     std::vector<int> seen(static_cast<std::size_t>(members_), 0);
     SumOrder order{.members = members_, .sums = {}};
     const auto visit = [&](const auto& self, int node) -> int {
@@ -141,10 +145,11 @@ class Tracer {
   const std::vector<Plan>& plans_;
   const int members_;
   const int segments_;
-  std::vector<std::size_t> next_;             // By member: its next action.
-  std::vector<std::vector<Value>> values_;    // By member and segment.
-  std::vector<std::vector<Sum>> trees_;       // By segment.
-  std::map<Sum, std::deque<Message>> wires_;  // By (from, to).
+  std::vector<std::size_t> next_;                 // By member: its next action.
+  std::vector<std::vector<Value>> values_;        // By member and segment.
+  std::vector<std::vector<Sum>> trees_;           // By segment.
+  std::unordered_map<std::uint64_t, int> nodes_;  // By segment and sum.
+  std::map<Sum, std::deque<Message>> wires_;      // By (from, to).
   int longest_ = 0;
 };
 

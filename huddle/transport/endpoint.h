@@ -9,7 +9,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <memory>
 #include <span>
+#include <string>
 
 #include "huddle/core/group.h"
 #include "huddle/core/ids.h"
@@ -32,6 +34,12 @@ class GroupReduce {
   // the tensor untouched, if somebody never comes; a member that dies later loses nothing.
   virtual Time reduce(const Group& group, Tag tag, at::Tensor mine, int blocks,
                       const Combine& combine, Deadline deadline) = 0;
+
+  // What `make` gives under this name, made once and shared by all workers of the process that ask
+  // for it while one of them holds it. Those who ask while one makes it wait for that. REQUIRES:
+  // the name says everything that it depends on; `make` calls nothing of the engine.
+  using Make = std::function<std::shared_ptr<const void>()>;
+  virtual std::shared_ptr<const void> share(const std::string& name, const Make& make) = 0;
 };
 
 // One worker's (or one of its programs') connection to the others. Used by one thread at a time.

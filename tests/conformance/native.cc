@@ -279,5 +279,37 @@ TEST_P(NativeConformance, StopEndsThoseWhoWaitToAverage) {
   });
 }
 
+// Everybody keeps what it got until all have asked.
+TEST_P(NativeConformanceOfSize, WhatIsSharedIsMadeOnceForAllWhoHoldIt) {
+  std::atomic<int> made{0};
+  run([&](Endpoint& endpoint) {
+    for (int round = 1; round <= 3; ++round) {
+      {
+        const auto thing = endpoint.native()->share(
+            "a number",
+            [&]() -> std::shared_ptr<const void> { return std::make_shared<const int>(++made); });
+        EXPECT_EQ(*static_cast<const int*>(thing.get()), round);
+        meet(endpoint);
+      }
+      meet(endpoint);  // All have let go of it.
+    }
+  });
+}
+
+TEST_P(NativeConformance, WhatCouldNotBeMadeIsTriedAgainByTheNext) {
+  run(2, [](Endpoint& endpoint) {
+    const auto failing = [&] {
+      endpoint.native()->share(
+          "a number", []() -> std::shared_ptr<const void> { throw std::runtime_error("boom"); });
+    };
+    EXPECT_STREQ(thrown_by<std::runtime_error>(failing).what(), "boom");
+    meet(endpoint);
+    const auto thing =
+        endpoint.native()->share("a number", [] { return std::make_shared<const int>(7); });
+    EXPECT_EQ(*static_cast<const int*>(thing.get()), 7);
+    meet(endpoint);
+  });
+}
+
 }  // namespace
 }  // namespace huddle

@@ -44,6 +44,9 @@ class HubEndpoint final : public Endpoint, private GroupReduce {
  private:
   Time reduce(const Group& group, Tag tag, at::Tensor mine, int blocks, const Combine& combine,
               Deadline deadline) override;
+  std::shared_ptr<const void> share(const std::string& name, const Make& make) override {
+    return worker_.hub.commons().get(name, make);
+  }
 
   HubWorker& worker_;
   const Party& party_;

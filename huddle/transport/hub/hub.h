@@ -21,6 +21,7 @@
 #include "huddle/core/error.h"
 #include "huddle/transport/endpoint.h"
 #include "huddle/transport/hub/channels.h"
+#include "huddle/transport/hub/commons.h"
 #include "huddle/transport/hub/meeting.h"
 #include "huddle/transport/hub/operation.h"
 #include "huddle/transport/hub/reports.h"
@@ -40,6 +41,7 @@ class Hub {
 
   const Cluster& cluster() const { return cluster_; }
   Scheduler& scheduler() { return scheduler_; }
+  Commons& commons() { return commons_; }
   Time now() const { return scheduler_.now(); }
 
   // A worker says which step it is in. Throws Killed when the injector wants its death there.
@@ -126,6 +128,7 @@ class Hub {
 
   const Cluster cluster_;
   Scheduler& scheduler_;
+  Commons commons_;
 
   // Guarded by the scheduler's lock:
   std::vector<WorkerState> workers_;
