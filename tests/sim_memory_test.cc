@@ -91,7 +91,8 @@ void expect_of_training(MemoryNeed::Engine engine, const std::string& model, int
       train(*launcher, *problem, {.strategy = strategy, .workers = workers, .steps = 2},
             [](const auto&) {});
   if (result.error) std::rethrow_exception(result.error);
-  expect_estimate(need, before, {});
+  // What allocators keep for threads differs from run to run, so that only too little is a fault.
+  expect_estimate(need, before, {.highest = 4});
 }
 
 TEST(MemoryOfSimulation, OfPairsIsEstimated) { expect_of_timing("sesgd", 1000); }
