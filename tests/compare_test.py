@@ -281,10 +281,10 @@ run = "bsp:buckets=1"
 label = "ring"
 [[strategy]]
 run = "local_sgd"
-workload.lr = 1e15
+workload.lr = 1e6
 [[strategy]]
 run = "p_reduce"
-workload.lr = 1e15
+workload.lr = 1e6
 """
         answer = self.compare(text, status=1)
         self.assertIn("local_sgd: diverged", answer.stdout)

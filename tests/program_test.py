@@ -323,7 +323,7 @@ class Endings(TemporaryFolder):
                 self.steps()
 
     def test_a_run_that_diverges_ends_and_keeps_its_files(self):
-        common = ("train", "--workers", 3, "--data", "quadratic", "--lr", "1e15")
+        common = ("train", "--workers", 3, "--data", "quadratic", "--lr", "1e6")
         answer = huddle(*common, "--steps", 100000, "--out", self.folder / "out", "--save", self.folder / "saved",
                         "--save-every", 1)
         self.assertEqual(answer.returncode, 1, answer.stderr)
