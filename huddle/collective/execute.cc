@@ -3,9 +3,9 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <compare>
 #include <deque>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "huddle/collective/arithmetic.h"
@@ -40,7 +40,7 @@ class Execution {
       states_[i].waits_for = program.messages[i].waits_for;
     queues_.resize(program.queues.size());
     for (std::size_t queue = 0; queue < queues_.size(); ++queue)
-      may_start_.insert(static_cast<int>(queue));
+      may_start_.push_back(static_cast<int>(queue));
     for (std::size_t buffer = 0; buffer < scratch.size(); ++buffer)
       free_scratch_.push_back(static_cast<int>(buffer));
   }
@@ -50,19 +50,18 @@ class Execution {
     exchange_.first_bytes = -1;
     Pending losses = endpoint_.watch(group_);
     for (std::size_t left = states_.size(); left > 0; left -= std::exchange(ended_, 0)) {
+      std::sort(may_start_.begin(), may_start_.end());
       for (const int queue : may_start_) start_next(queue);
       may_start_.clear();
       check(!fronts_.empty(), "a plan cannot go on: its messages wait for one another");
-      std::vector<Pending*> pendings{
-          &losses};  // First: the death of a member explains whatever else has failed.
-      std::vector<int> queues;
-      for (const auto& [started, queue] : fronts_) {
-        pendings.push_back(&queues_[static_cast<std::size_t>(queue)].under_way.front().pending);
-        queues.push_back(queue);
-      }
-      const std::size_t index = wait_any(pendings, deadline);
+      // First: the death of a member explains whatever else has failed.
+      awaited_.assign(1, &losses);
+      for (const Front& front : fronts_)
+        awaited_.push_back(
+            &queues_[static_cast<std::size_t>(front.queue)].under_way.front().pending);
+      const std::size_t index = wait_any(awaited_, deadline);
       if (index == 0) losses.wait(deadline);  // Throws.
-      take_front(queues[index - 1], deadline);
+      take_front(index - 1, deadline);
     }
     exchange_.end = endpoint_.now();
     if (exchange_.first_bytes < 0) exchange_.first_bytes = exchange_.end;
@@ -79,6 +78,12 @@ class Execution {
     int message;
     int started;  // How many messages had been started before it.
     Pending pending;
+  };
+
+  struct Front {
+    int started;  // Of its first message under way.
+    int queue;
+    auto operator<=>(const Front&) const = default;
   };
 
   // How far a queue of the program has come. Both ends start its messages in order, and agree by
@@ -106,7 +111,7 @@ class Execution {
       // What is only to be added may arrive early; what is sent or overwritten must be left alone
       // by everybody else.
       if (message.verb != Verb::add && state.waits_for > 0) return;
-      if (queue.under_way.empty()) fronts_[started_] = number;
+      if (queue.under_way.empty()) fronts_.push_back({started_, number});
       queue.under_way.push_back({index, started_++, start(message, state)});
       ++queue.next;
       queue.elements_under_way += message.size();
@@ -120,17 +125,21 @@ class Execution {
             queue.elements_under_way + next.size() > kWindowElements);
   }
 
-  // The first message under way in this queue has ended.
-  void take_front(int number, Deadline deadline) {
+  // The first message under way in the queue of this front has ended.
+  void take_front(std::size_t front, Deadline deadline) {
+    const int number = fronts_[front].queue;
     Queue& queue = queues_[static_cast<std::size_t>(number)];
     UnderWay arrived = std::move(queue.under_way.front());
     queue.under_way.pop_front();
-    fronts_.erase(arrived.started);
-    if (!queue.under_way.empty()) fronts_[queue.under_way.front().started] = number;
+    fronts_.erase(fronts_.begin() + static_cast<std::ptrdiff_t>(front));
+    if (!queue.under_way.empty()) {
+      const Front next{queue.under_way.front().started, number};
+      fronts_.insert(std::lower_bound(fronts_.begin(), fronts_.end(), next), next);
+    }
     const Time first_bytes = arrived.pending.first_bytes();
     arrived.pending.wait(deadline);
     queue.elements_under_way -= program_.messages[static_cast<std::size_t>(arrived.message)].size();
-    may_start_.insert(number);
+    may_start_.push_back(number);
     arrive(arrived.message, first_bytes);
   }
 
@@ -183,7 +192,7 @@ class Execution {
         if (woken.arrived)
           ready.push_back(later);
         else
-          may_start_.insert(program_.messages[static_cast<std::size_t>(later)].queue);
+          may_start_.push_back(program_.messages[static_cast<std::size_t>(later)].queue);
       }
     }
   }
@@ -212,8 +221,9 @@ class Execution {
   std::vector<int> free_scratch_;
   std::vector<State> states_;
   std::deque<Queue> queues_;   // In a fixed order, in which they start.
-  std::set<int> may_start_;    // The queues whose next message may have become possible.
-  std::map<int, int> fronts_;  // By when it was started: the queue whose first one is under way.
+  std::vector<int> may_start_;  // The queues whose next message may have become possible.
+  std::vector<Front> fronts_;   // In order: the queues that have something under way.
+  std::vector<Pending*> awaited_;
   int started_ = 0;
   std::size_t ended_ = 0;  // Since the main loop last looked.
   Exchange exchange_;

@@ -46,7 +46,9 @@ std::vector<Loss> SimLauncher::run(const std::function<void(Endpoint&)>& body) {
   for (int worker = 0; worker < platform_.workers(); ++worker)
     simgrid::s4u::Actor::create("worker", platform_.host(WorkerId{worker}), [&, worker] {
       run_worker(hub_, WorkerId{worker}, HubWorker::Memory::apart, body, endings);
-      if (--running == 0) hub_.close();
+      if (--running > 0) return;
+      hub_.close();
+      scheduler_.end_alarms();
     });
   simgrid::s4u::Actor::create("fate", platform_.host(WorkerId{0}),
                               [this] { hub_.let_die_in_time(); });

@@ -30,6 +30,9 @@ std::vector<std::string> configuration(Cluster::NetworkModel model) {
                                  "--log=xbt_cfg.thresh:error",
                                  "--cfg=surf/precision:1e-9",
                                  "--cfg=debug/clean-atexit:no",
+                                 // KiB. Not a power of two: the stacks of all actors would lie
+                                 // in the same few places of the processor's caches.
+                                 "--cfg=contexts/stack-size:8196",
                                  "--cfg=contexts/factory:" HUDDLE_SIM_CONTEXTS};
   if (model == Cluster::NetworkModel::alpha_beta)
     for (const char* word :
@@ -156,10 +159,29 @@ void Platform::start(Flight flight) {
     end(std::move(flight), Ending::broken);
     return;
   }
-  const sg::CommPtr message = sg::Comm::sendto_init(host(way.from), host(way.to));
-  message->set_payload_size(static_cast<std::uint64_t>(std::max(1.0, std::round(flight.bytes))));
-  message->detach();
-  flights_[message->get_impl()] = std::move(flight);
+  soon([this, flight = std::move(flight)]() mutable {  // Called once.
+    const Way& of_it = *flight.stream.way;
+    const sg::CommPtr message = sg::Comm::sendto_init(host(of_it.from), host(of_it.to));
+    message->set_payload_size(static_cast<std::uint64_t>(std::max(1.0, std::round(flight.bytes))));
+    message->detach();
+    flights_[message->get_impl()] = std::move(flight);
+  });
+}
+
+void Platform::soon(std::function<void()> call) {
+  if (sg::Actor::is_maestro()) {
+    call();
+    return;
+  }
+  if (to_do_.empty())
+    simgrid::kernel::timer::Timer::set(sg::Engine::get_clock(), [this] {
+      while (!to_do_.empty()) {
+        const std::function<void()> next = std::move(to_do_.front());
+        to_do_.pop_front();
+        next();
+      }
+    });
+  to_do_.push_back(std::move(call));
 }
 
 // The last byte has passed all links.

@@ -63,9 +63,14 @@ class Platform {
   using Ended = std::function<void(Ending, Time first_bytes)>;
 
   // Sends so many bytes and calls `ended` when the last has arrived, from outside all actors.
-  // REQUIRES: called by an actor; the way has links.
+  // REQUIRES: the way has links.
   void send(const Stream& stream, double bytes, Ended ended);
   bool is_busy(const Stream& stream) const { return queues_.contains(stream); }
+
+  // Has SimGrid make this call into SimGrid, at this moment of virtual time and after all actors
+  // that still run in it: an actor that made it would be set aside for each call, let others run,
+  // and find its memory cold when it goes on.
+  void soon(std::function<void()> call);
 
   // Runs until all actors have ended.
   void run() { engine_->run(); }
@@ -111,6 +116,7 @@ class Platform {
   std::unordered_map<std::uint64_t, Way> ways_;
   std::unordered_map<const void*, Flight> flights_;  // By SimGrid's name for the message.
   std::map<Stream, std::unique_ptr<std::deque<Flight>>> queues_;  // Behind the one under way.
+  std::deque<std::function<void()>> to_do_;                       // Soon.
   std::vector<Use> uses_;                                         // By link.
   std::optional<LinkWatch> watch_;                                // Where somebody is told.
   int backgrounds_ = 0;

@@ -43,49 +43,56 @@ class Actor final : public Scheduler::Thread {
 SimScheduler::SimScheduler(Platform& platform, double payload_scale)
     : platform_(platform),
       payload_scale_(payload_scale),
-      sleepers_(static_cast<std::size_t>(platform.workers()) + 1) {}
+      resting_(static_cast<std::size_t>(platform.workers()) + 1) {}
 
 void SimScheduler::lock() {
   if (is_interrupted_.load(std::memory_order_relaxed) && is_interrupted_.exchange(false)) told_();
 }
 
-void SimScheduler::unlock() {
-  while (!to_do_.empty()) {
-    std::function<void()> call = std::move(to_do_.front());
-    to_do_.pop_front();
-    switching(call);
-  }
-}
-
 void SimScheduler::rest(WorkerId worker, Time until) {
-  Sleeper sleeper;
+  Bell bell;
   if (spare_bells_.empty()) {
-    sleeper.bell = sg::Semaphore::create(0);
+    bell = sg::Semaphore::create(0);
   } else {
-    sleeper.bell = std::move(spare_bells_.back());
+    bell = std::move(spare_bells_.back());
     spare_bells_.pop_back();
   }
-  auto& sleepers = sleepers_[static_cast<std::size_t>(worker.value)];
-  sleepers.push_back(&sleeper);
-  unlock();
-  switching([&] {
-    if (until == kForever)
-      sleeper.bell->acquire();
-    else if (sleeper.bell->acquire_timeout(std::max(0.0, until - now())) && sleeper.is_woken)
-      sleeper.bell->acquire();  // Woken in the last moment: the bell is about to ring.
-  });
+  Resting& resting = resting_[static_cast<std::size_t>(worker.value)];
+  resting.sleepers.push_back({bell, until});
+  set_alarm(resting, until);
+  switching([&] { bell->acquire(); });
+  spare_bells_.push_back(std::move(bell));
   lock();
-  if (!sleeper.is_woken) std::erase(sleepers, &sleeper);
-  spare_bells_.push_back(std::move(sleeper.bell));
 }
 
 void SimScheduler::wake(WorkerId worker) {
-  auto& sleepers = sleepers_[static_cast<std::size_t>(worker.value)];
-  for (Sleeper* sleeper : sleepers) {
-    sleeper->is_woken = true;
-    to_do_.push_back([bell = sleeper->bell] { bell->release(); });
-  }
+  auto& sleepers = resting_[static_cast<std::size_t>(worker.value)].sleepers;
+  for (Sleeper& sleeper : sleepers)
+    platform_.soon([bell = std::move(sleeper.bell)] { bell->release(); });
   sleepers.clear();
+}
+
+// One alarm a worker, which may ring too early: most rest until a deadline that never comes, and
+// setting one for each rest would cost more than the rest.
+void SimScheduler::set_alarm(Resting& resting, Time until) {
+  if (until >= resting.alarm_at) return;
+  if (resting.alarm != nullptr) resting.alarm->remove();
+  resting.alarm_at = until;
+  resting.alarm = Alarm::set(std::max(until, now()), [this, &resting] {
+    resting.alarm = nullptr;
+    resting.alarm_at = kForever;
+    const auto late = std::partition(resting.sleepers.begin(), resting.sleepers.end(),
+                                     [this](const Sleeper& each) { return each.until > now(); });
+    for (auto sleeper = late; sleeper != resting.sleepers.end(); ++sleeper)
+      sleeper->bell->release();
+    resting.sleepers.erase(late, resting.sleepers.end());
+    for (const Sleeper& sleeper : resting.sleepers) set_alarm(resting, sleeper.until);
+  });
+}
+
+void SimScheduler::end_alarms() {
+  for (Resting& resting : resting_)
+    if (resting.alarm != nullptr) std::exchange(resting.alarm, nullptr)->remove();
 }
 
 std::unique_ptr<Scheduler::Thread> SimScheduler::start(WorkerId worker,
@@ -114,11 +121,8 @@ std::optional<Scheduler::Arrival> SimScheduler::carry(const Parcel& parcel,
                                                                Time first_bytes) {
     lock();
     arrived({first_bytes, now(), ending == Platform::Ending::broken});
-    unlock();
   };
-  to_do_.push_back([this, stream, bytes, ended = std::move(ended)]() mutable {
-    platform_.send(stream, bytes, std::move(ended));  // Called once.
-  });
+  platform_.send(stream, bytes, std::move(ended));
   return std::nullopt;
 }
 

@@ -1,12 +1,12 @@
 // Threads of control as SimGrid actors, in virtual time. Exactly one of them runs at any moment, so
 // the lock needs nothing but care: no call into SimGrid while it is held, because any such call may
-// let another actor run. Whom to wake and what to send is noted, and done on unlocking.
+// let another actor run. Whom to wake is noted, and done when all have come to rest.
 
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <functional>
+#include <simgrid/kernel/Timer.hpp>
 #include <simgrid/s4u.hpp>
 #include <vector>
 
@@ -23,8 +23,11 @@ class SimScheduler final : public Scheduler {
   void interrupt() { is_interrupted_ = true; }
   void on_interrupt(std::function<void()> told) { told_ = std::move(told); }
 
+  // All actors have ended. SimGrid would wait for what they no longer wait for.
+  void end_alarms();
+
   void lock() override;
-  void unlock() override;
+  void unlock() override {}
   Time now() const override { return simgrid::s4u::Engine::get_clock(); }
   void rest(WorkerId worker, Time until) override;
   void wake(WorkerId worker) override;
@@ -36,20 +39,27 @@ class SimScheduler final : public Scheduler {
 
  private:
   using Bell = simgrid::s4u::SemaphorePtr;
+  using Alarm = simgrid::kernel::timer::Timer;
 
-  // An actor that rests.
   struct Sleeper {
     Bell bell;
-    bool is_woken = false;
+    Time until = 0;
   };
+
+  // The actors of one worker that rest, and when the first of them wants to be woken, or earlier.
+  struct Resting {
+    std::vector<Sleeper> sleepers;
+    Alarm* alarm = nullptr;  // SimGrid owns it, and deletes it when it has rung.
+    Time alarm_at = kForever;
+  };
+  void set_alarm(Resting& resting, Time until);
 
   Platform& platform_;
   const double payload_scale_;
   std::function<void()> told_;
   std::atomic<bool> is_interrupted_{false};
-  std::vector<std::vector<Sleeper*>> sleepers_;  // By worker; the last place is the engine's own.
+  std::vector<Resting> resting_;  // By worker; the last place is the engine's own.
   std::vector<Bell> spare_bells_;
-  std::deque<std::function<void()>> to_do_;  // Calls into SimGrid, on unlocking.
 };
 
 }  // namespace huddle
