@@ -3,8 +3,12 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <ctime>
+#include <optional>
+#include <utility>
 
 namespace huddle {
 namespace {
@@ -19,8 +23,9 @@ sigset_t watched_signals() {
 
 }  // namespace
 
-InterruptWatcher::InterruptWatcher(std::function<void()> stop, std::function<void()> insist)
-    : stop_(std::move(stop)), insist_(std::move(insist)) {
+InterruptWatcher::InterruptWatcher(std::function<void()> stop, std::function<void()> insist,
+                                   Seconds patience)
+    : stop_(std::move(stop)), insist_(std::move(insist)), patience_(patience) {
   const sigset_t signals = watched_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   thread_ = std::thread([this] { watch(); });
@@ -38,18 +43,24 @@ InterruptWatcher::~InterruptWatcher() {
 }
 
 void InterruptWatcher::watch() {
+  using Clock = std::chrono::steady_clock;
   const sigset_t signals = watched_signals();
   const timespec a_moment{.tv_sec = 0, .tv_nsec = 100'000'000};
-  const int patience = 30;  // Moments.
-  int moments = 0;          // Since it was asked for.
-  for (bool asked = false; !over_;) {
-    if (sigtimedwait(&signals, nullptr, &a_moment) < 0) {
-      if (asked && ++moments == patience) insist_();
+  std::optional<Clock::time_point> asked;
+  for (bool insisted = false; !over_;) {
+    if (sigtimedwait(&signals, nullptr, &a_moment) >= 0) {
+      if (asked) _exit(130);
+      asked = Clock::now();
+      stop_();
       continue;
     }
-    if (asked) _exit(130);
-    asked = true;
-    stop_();
+    if (!asked) continue;
+    const Seconds since = std::chrono::duration<Seconds>(Clock::now() - *asked).count();
+    if (since >= patience_ && !std::exchange(insisted, true)) insist_();
+    if (since < 10 * patience_) continue;
+    std::fputs("huddle: interrupted; it did not come to a halt, and its last figures are lost.\n",
+               stderr);
+    _exit(130);
   }
 }
 

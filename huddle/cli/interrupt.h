@@ -7,15 +7,17 @@
 #include <functional>
 #include <thread>
 
+#include "huddle/core/ids.h"
+
 namespace huddle {
 
 // While it lives, the first SIGINT or SIGTERM calls `stop` on a thread of its own, and `insist`
-// when it still lives three seconds later; a second one ends the process. Make it before any other
-// thread, so that all inherit the blocked signals.
+// when it still lives after the time of `patience`; after ten times that, or at a second signal,
+// the process ends. Make it before any other thread, so that all inherit the blocked signals.
 class InterruptWatcher {
  public:
   explicit InterruptWatcher(
-      std::function<void()> stop, std::function<void()> insist = [] {});
+      std::function<void()> stop, std::function<void()> insist = [] {}, Seconds patience = 3);
   ~InterruptWatcher();
   InterruptWatcher(const InterruptWatcher&) = delete;
   InterruptWatcher& operator=(const InterruptWatcher&) = delete;
@@ -25,6 +27,7 @@ class InterruptWatcher {
 
   const std::function<void()> stop_;
   const std::function<void()> insist_;
+  const Seconds patience_;
   std::atomic<bool> over_{false};
   std::thread thread_;
 };
