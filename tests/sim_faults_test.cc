@@ -126,6 +126,21 @@ TEST_P(QueuedAtACut, FailsAtBothEndsWithTheMessageBeforeIt) {
 INSTANTIATE_TEST_SUITE_P(Sim, QueuedAtACut,
                          testing::Values(0.5, 0.1 + 0.2, 1. / 3, 0.7, 1e-3 / 7, 12345.678));
 
+// So many steps may add up to a moment just before that of the cut, which is the same for SimGrid.
+class BegunAtACut : public testing::TestWithParam<int> {};
+
+TEST_P(BegunAtACut, FailsAtBothEnds) {
+  const Time cut = 0.4;
+  Cluster cluster = of_workers(2);
+  cluster.cuts = {{.place = place_of(kReceiver), .time = cut}};
+  make_sim_launcher({.cluster = cluster})->run([&](Endpoint& endpoint) {
+    for (int step = 0; step < GetParam(); ++step) endpoint.compute(Step{step}, cut / GetParam());
+    EXPECT_NEAR(broken_at(endpoint, begin_message(endpoint, numbered(0), lasting(1))), cut, 1e-9);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Sim, BegunAtACut, testing::Values(3, 4, 7, 10, 11, 13, 20, 30));
+
 // With links that bind and links that do not, under either model, and with traffic that would have
 // used the link.
 struct BeginningCase {

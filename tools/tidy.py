@@ -67,7 +67,7 @@ WORDS = [
         {
             r"huddle/transport/": "engines own the threads",
             r"huddle/report/.*_test\.cc": "several workers report at once",
-            r"huddle/cli/interrupt\.(h|cc)": "signals are waited for on a thread of their own",
+            r"huddle/cli/interrupt(_test)?\.(h|cc)": "signals are waited for on a thread of their own",
         },
     ),
     Word(

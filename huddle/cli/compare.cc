@@ -320,7 +320,8 @@ int compare_command(const CLI::App& command, const CompareConfig& config) {
   const PlanRules rules = plan_rules();
   const int jobs = config.jobs > 0 ? config.jobs : has_simulation() ? usable_cores() : 1;
   Children children(jobs);
-  const InterruptWatcher watcher([&children] { children.stop(); });
+  // Its patience is longer than that which it has with its children.
+  const InterruptWatcher watcher([&children] { children.stop(); }, [] {}, 6);
   Scenario scenario = read_scenario(find_scenario(config.scenario), scenario_rules());
   for (ScenarioCase& one : scenario.cases) {
     if (!config.seeds.empty()) one.seeds = config.seeds;

@@ -3,12 +3,13 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <optional>
 #include <utility>
+
+#include "huddle/report/progress.h"
 
 namespace huddle {
 namespace {
@@ -43,19 +44,18 @@ InterruptWatcher::~InterruptWatcher() {
 }
 
 void InterruptWatcher::watch() {
-  using Clock = std::chrono::steady_clock;
   const sigset_t signals = watched_signals();
   const timespec a_moment{.tv_sec = 0, .tv_nsec = 100'000'000};
-  std::optional<Clock::time_point> asked;
+  std::optional<Seconds> asked;
   for (bool insisted = false; !over_;) {
     if (sigtimedwait(&signals, nullptr, &a_moment) >= 0) {
       if (asked) _exit(130);
-      asked = Clock::now();
+      asked = steady_seconds();
       stop_();
       continue;
     }
     if (!asked) continue;
-    const Seconds since = std::chrono::duration<Seconds>(Clock::now() - *asked).count();
+    const Seconds since = steady_seconds() - *asked;
     if (since >= patience_ && !std::exchange(insisted, true)) insist_();
     if (since < 10 * patience_) continue;
     std::fputs("huddle: interrupted; it did not come to a halt, and its last figures are lost.\n",

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "huddle/core/error.h"
@@ -68,6 +69,8 @@ std::string tuning_note(std::span<const Tuning> tunings) {
   if (tunings.empty()) return "";
   using Contestant = std::pair<std::string, std::string>;  // A case and a label.
   std::map<Contestant, std::vector<double>> rates;
+  std::set<std::string> cases;
+  for (const Tuning& tuning : tunings) cases.insert(tuning.case_name);
   for (const Tuning& tuning : tunings)
     rates[{tuning.case_name, tuning.label}].push_back(std::atof(tuning.value.c_str()));
   std::vector<std::string> at_the_edge;
@@ -76,7 +79,9 @@ std::string tuning_note(std::span<const Tuning> tunings) {
     const auto [least, most] = std::minmax_element(tried.begin(), tried.end());
     const double rate = std::atof(tuning.value.c_str());
     if (tuning.is_best && (rate == *least || rate == *most))
-      at_the_edge.push_back(concat(tuning.label, " (", tuning.value, ")"));
+      at_the_edge.push_back(concat(tuning.label, " (",
+                                   cases.size() > 1 ? concat(tuning.case_name, ": ") : "",
+                                   tuning.value, ")"));
   }
   return concat(
       "Each strategy has the learning rate that was best for it on samples held out of the "

@@ -47,6 +47,17 @@ TEST(Tuning, GivesEachStrategyItsMostAccurateRate) {
       << tuning_note(tunings);
 }
 
+TEST(Tuning, SaysInWhichCaseARateWasAtTheEdgeWhereThereAreSeveral) {
+  Scenario scenario = two_strategies();
+  ComparisonPlan plan;
+  for (const std::size_t one : {0u, 1u})
+    for (const char* rate : {"0.05", "0.1"})
+      plan.tunings.push_back({{.case_index = one, .strategy_index = 0}, rate, {{one, 0}}});
+  const std::vector outcomes{outcome(0.8, 1), outcome(0.9, 1), outcome(0.8, 1), outcome(0.7, 1)};
+  const std::string note = tuning_note(choose_rates(scenario, plan, outcomes));
+  EXPECT_NE(note.find("bsp (lan: 0.1), bsp (wan: 0.05)"), std::string::npos) << note;
+}
+
 TEST(Tuning, LetsTheLossDecideBetweenEquallyAccurateRates) {
   Scenario scenario = two_strategies();
   const std::vector outcomes{

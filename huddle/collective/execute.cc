@@ -220,7 +220,7 @@ class Execution {
   std::map<std::int64_t, at::Tensor> blanks_;  // By size: what has no numbers needs no place.
   std::vector<int> free_scratch_;
   std::vector<State> states_;
-  std::deque<Queue> queues_;   // In a fixed order, in which they start.
+  std::deque<Queue> queues_;    // In a fixed order, in which they start.
   std::vector<int> may_start_;  // The queues whose next message may have become possible.
   std::vector<Front> fronts_;   // In order: the queues that have something under way.
   std::vector<Pending*> awaited_;

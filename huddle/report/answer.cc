@@ -34,11 +34,14 @@ class Judge {
   }
 
   const Rows& rows() const { return rows_; }
+
+  // A strategy that fails with some seeds is not judged by the others: they may be the lucky ones.
+  static bool is_whole(Row row) { return row->seeds > 0 && row->status == "complete"; }
   bool has_target() const { return comparison_.target.has_value(); }
 
   std::optional<double> time(Row row) const {
     const std::optional<Spread>& spread = has_target() ? row->time_to_target : row->step_seconds;
-    return spread && row->seeds > 0 ? std::optional(spread->mean) : std::nullopt;
+    return spread && is_whole(row) ? std::optional(spread->mean) : std::nullopt;
   }
 
   std::optional<double> factor(const Speedup& speedup) const {
@@ -189,8 +192,7 @@ Judged without(const std::string& case_name, const std::string& reason) {
 Judged judge_case(const Judge& judge, const std::string& case_name) {
   const Rows ranked = judge.ranking();
   if (ranked.empty()) {
-    const bool has_ended = std::any_of(judge.rows().begin(), judge.rows().end(),
-                                       [](Row row) { return row->seeds > 0; });
+    const bool has_ended = std::any_of(judge.rows().begin(), judge.rows().end(), Judge::is_whole);
     return without(case_name, has_ended ? "nobody reaches the target" : "no run came to an end");
   }
   const Row fastest = ranked.front();
@@ -214,6 +216,15 @@ Judged judge_case(const Judge& judge, const std::string& case_name) {
   if (base) judged.answer.why = why_text(judge, fastest, fastest->label, base);
   judged.answer.why += price_text(judge, fastest);
   return judged;
+}
+
+// Of whom nothing is said, and why.
+std::string left_out_text(const Judge& judge) {
+  std::vector<std::string> labels;
+  for (const Row row : judge.rows())
+    if (row->seeds > 0 && !Judge::is_whole(row)) labels.push_back(row->label);
+  if (labels.empty()) return "";
+  return fmt::format("Not judged, because some of its runs did not end well: {}.", joined(labels));
 }
 
 std::string capitalised(std::string text) {
@@ -275,7 +286,11 @@ ComparisonAnswer answer_of(const Comparison& comparison) {
   std::vector<Judged> cases;
   for (const Comparison::Case& one : comparison.cases) {
     const Judge judge(comparison, one.name);
-    if (!judge.rows().empty()) cases.push_back(judge_case(judge, one.name));
+    if (judge.rows().empty()) continue;
+    cases.push_back(judge_case(judge, one.name));
+    std::string& why = cases.back().answer.why;
+    const std::string left_out = left_out_text(judge);
+    why += (why.empty() || left_out.empty() ? "" : " ") + left_out;
   }
   ComparisonAnswer answer;
   if (cases.empty()) return answer;

@@ -161,6 +161,21 @@ TEST(Answer, CallsNobodyAWinnerWhomTheSeedsLeaveInDoubt) {
   EXPECT_EQ(answer_of(comparison_of(runs, {""})).cases[0].winner, "sesgd");
 }
 
+TEST(Answer, DoesNotJudgeAStrategyByTheSeedsThatHappenedToEndWell) {
+  std::vector<ComparedRun> runs;
+  for (const int seed : {1, 2}) {
+    runs.push_back(run_of("", "bsp", 2, kBound));
+    runs.push_back(run_of("", "sesgd", 1, kBound));
+    for (ComparedRun* run : {&runs[runs.size() - 2], &runs.back()}) run->seed = seed;
+  }
+  runs[1].outcome.status = "diverged";
+  const ComparisonAnswer answer = answer_of(comparison_of(runs, {""}));
+  EXPECT_EQ(answer.cases[0].winner, "");
+  EXPECT_EQ(answer.cases[0].result, "nothing beats bsp");
+  EXPECT_NE(answer.cases[0].why.find("did not end well: sesgd."), std::string::npos)
+      << answer.cases[0].why;
+}
+
 TEST(Answer, CountsCasesWhereTheyAreTooManyForAHeadline) {
   std::vector<ComparedRun> runs;
   std::vector<std::string> cases;

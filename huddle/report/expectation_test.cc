@@ -75,6 +75,12 @@ TEST(Expectation, IsJudgedByTheIntervalWhereThereAreSeveralSeeds) {
   EXPECT_FALSE(judge(close, rows).holds);
 }
 
+TEST(Expectation, DoesNotHoldByTheSeedsThatHappenedToEndWell) {
+  std::vector<ComparedRow> rows = kRows;
+  for (ComparedRow& row : rows) row.status = "diverged";
+  EXPECT_FALSE(judge(pairs_and_grid(), rows).holds);
+}
+
 TEST(Expectation, DoesNotHoldWhereAFigureIsMissing) {
   std::vector<ComparedRow> rows = kRows;
   rows[1].speedups[0].of_step.reset();

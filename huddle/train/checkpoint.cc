@@ -108,28 +108,34 @@ NamedTensors tensors_in(const fs::path& path, std::string_view bytes) {
 
 NamedTensors load_tensors(const fs::path& path) { return tensors_in(path, read_whole(path)); }
 
-fs::path CheckpointFolder::step_folder(std::int64_t step) const {
-  return directory_ / step_folder_name(step);
+std::string CheckpointFolder::committed_folder() const {
+  return holds_one() ? load_info().folder : "";
 }
 
-fs::path CheckpointFolder::worker_file(std::int64_t step, WorkerId worker) const {
-  return directory_ / worker_file_name(step, worker);
+std::string CheckpointFolder::new_folder(std::int64_t step) const {
+  const std::array<std::string, 2> names = step_folder_names(step);
+  return names[0] != committed_folder() ? names[0] : names[1];
 }
 
-fs::path CheckpointFolder::consensus_file(std::int64_t step) const {
-  return step_folder(step) / kConsensusFile;
+fs::path CheckpointFolder::worker_file(const std::string& folder, WorkerId worker) const {
+  return directory_ / worker_file_name(folder, worker);
+}
+
+fs::path CheckpointFolder::consensus_file(const std::string& folder) const {
+  return directory_ / folder / kConsensusFile;
 }
 
 bool CheckpointFolder::holds_one() const { return fs::exists(directory_ / kCheckpointIndex); }
 
-std::map<std::int64_t, fs::path> CheckpointFolder::step_folders() const {
-  std::map<std::int64_t, fs::path> folders;
+std::map<std::string, std::int64_t> CheckpointFolder::step_folders() const {
+  std::map<std::string, std::int64_t> folders;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory_)) {
     const std::string name = entry.path().filename().string();
     const std::size_t digits = std::min(name.find_first_of("0123456789"), name.size());
     std::int64_t step = 0;
     std::from_chars(name.data() + digits, name.data() + name.size(), step);
-    if (entry.is_directory() && name == step_folder_name(step)) folders[step] = entry.path();
+    const std::array<std::string, 2> allowed = step_folder_names(step);
+    if (entry.is_directory() && (name == allowed[0] || name == allowed[1])) folders[name] = step;
   }
   return folders;
 }
@@ -144,9 +150,9 @@ void CheckpointFolder::prepare(Older older) const {
     write_whole(directory_ / ".probe", "");
     fs::remove(directory_ / ".probe");
     // What a run was writing when it was killed.
-    const std::int64_t committed = holds_one() ? load_info().step : -1;
-    for (const auto& [step, path] : step_folders())
-      if (step != committed) remove_state(path);
+    const std::string committed = committed_folder();
+    for (const auto& [folder, step] : step_folders())
+      if (folder != committed) remove_state(directory_ / folder);
   } catch (const fs::filesystem_error& error) {
     throw UsageError(concat("cannot write checkpoints to ", directory_.string(), ": ",
                             error.code().message(), "."));
@@ -158,30 +164,36 @@ void CheckpointFolder::prepare(Older older) const {
 
 Digest CheckpointFolder::save_worker(std::int64_t step, WorkerId worker,
                                      const NamedTensors& state) const {
-  fs::create_directories(step_folder(step));
+  const std::string folder = new_folder(step);
+  fs::create_directories(directory_ / folder);
   // Workers whose models are equal would otherwise write equal files, and one in place of another
   // would go unnoticed.
   NamedTensors signed_state = state;
   signed_state["checkpoint/worker"] = at::scalar_tensor(worker.value, at::kLong);
   signed_state["checkpoint/step"] = at::scalar_tensor(step, at::kLong);
-  return save_tensors(worker_file(step, worker), signed_state);
+  return save_tensors(worker_file(folder, worker), signed_state);
 }
 
 Digest CheckpointFolder::save_consensus(std::int64_t step, const NamedTensors& state) const {
-  fs::create_directories(step_folder(step));
-  return save_tensors(consensus_file(step), state);
+  const std::string folder = new_folder(step);
+  fs::create_directories(directory_ / folder);
+  return save_tensors(consensus_file(folder), state);
 }
 
-void CheckpointFolder::commit(const CheckpointInfo& info) const {
+void CheckpointFolder::commit(CheckpointInfo info) const {
+  const std::string before = committed_folder();
+  info.folder = new_folder(info.step);
   write_whole(directory_ / kCheckpointIndex, to_text(info));
   // Only now: until checkpoint.json names it, consensus.pt belongs to the checkpoint before.
-  if (info.consensus) fs::rename(consensus_file(info.step), directory_ / kConsensusFile);
+  if (info.consensus) fs::rename(consensus_file(info.folder), directory_ / kConsensusFile);
   // Not newer ones: somebody may be writing the next.
-  for (const auto& [step, path] : step_folders())
-    if (step < info.step) remove_state(path);
+  for (const auto& [folder, step] : step_folders())
+    if (folder == before || step < info.step) remove_state(directory_ / folder);
 }
 
-void CheckpointFolder::discard(std::int64_t step) const { remove_state(step_folder(step)); }
+void CheckpointFolder::discard(std::int64_t step) const {
+  remove_state(directory_ / new_folder(step));
+}
 
 void CheckpointFolder::save_consensus_alone(const NamedTensors& state) const {
   if (holds_one()) {
@@ -199,20 +211,21 @@ CheckpointInfo CheckpointFolder::load_info() const {
 
 void CheckpointFolder::verify(const CheckpointInfo& info) const {
   for (int worker = 0; worker < std::ssize(info.workers); ++worker) {
-    const fs::path path = worker_file(info.step, WorkerId{worker});
+    const fs::path path = worker_file(info.folder, WorkerId{worker});
     require_hash(path, sha256_of(path), info.workers[static_cast<std::size_t>(worker)], kWayOut);
   }
   if (!info.consensus) return;
   // A run may have been killed between naming it and moving it.
   const fs::path moved = directory_ / kConsensusFile;
-  const fs::path path = fs::exists(consensus_file(info.step)) ? consensus_file(info.step) : moved;
+  const fs::path unmoved = consensus_file(info.folder);
+  const fs::path path = fs::exists(unmoved) ? unmoved : moved;
   if (fs::exists(path))
     require_hash(path, sha256_of(path), *info.consensus,
                  "Going on does not need it: remove it, and the next checkpoint has a new one.");
 }
 
 NamedTensors CheckpointFolder::load_worker(const CheckpointInfo& info, WorkerId worker) const {
-  const fs::path path = worker_file(info.step, worker);
+  const fs::path path = worker_file(info.folder, worker);
   const std::string bytes = read_whole(path);
   require_hash(path, sha256(bytes), info.workers.at(static_cast<std::size_t>(worker.value)),
                kWayOut);

@@ -50,8 +50,8 @@ class CheckpointFolder {
   // which also removes the states of earlier steps. Each returns the file's SHA-256.
   Digest save_worker(std::int64_t step, WorkerId worker, const NamedTensors& state) const;
   Digest save_consensus(std::int64_t step, const NamedTensors& state) const;
-  void commit(const CheckpointInfo& info) const;
-  void discard(std::int64_t step) const;  // Instead: what was written goes, what there was stays.
+  void commit(CheckpointInfo info) const;  // Its folder is filled in.
+  void discard(std::int64_t step) const;   // Instead: what was written goes, what there was stays.
 
   // The mean model of a run that cannot be resumed. A checkpoint that the folder holds stays.
   void save_consensus_alone(const NamedTensors& state) const;
@@ -66,10 +66,11 @@ class CheckpointFolder {
   NamedTensors load_worker(const CheckpointInfo& info, WorkerId worker) const;
 
  private:
-  std::filesystem::path step_folder(std::int64_t step) const;
-  std::filesystem::path worker_file(std::int64_t step, WorkerId worker) const;
-  std::filesystem::path consensus_file(std::int64_t step) const;       // Until it is committed.
-  std::map<std::int64_t, std::filesystem::path> step_folders() const;  // All that there are.
+  std::string committed_folder() const;             // Empty: nothing is committed.
+  std::string new_folder(std::int64_t step) const;  // Never that of what is committed.
+  std::filesystem::path worker_file(const std::string& folder, WorkerId worker) const;
+  std::filesystem::path consensus_file(const std::string& folder) const;  // Until it is committed.
+  std::map<std::string, std::int64_t> step_folders() const;  // All that there are, with the step.
 
   std::filesystem::path directory_;
 };

@@ -97,12 +97,21 @@ class Reader {
     const std::int64_t worker = whole(file, "worker", where);
     const std::int64_t most = std::ssize(member(json_, "files", ""));
     if (worker >= most) wrong(where, "worker", worker, concat("less than ", most));
-    if (const std::string wanted = worker_file_name(info.step, WorkerId{static_cast<int>(worker)});
+    if (info.folder.empty()) info.folder = folder_in(name, info.step);
+    if (const std::string wanted =
+            worker_file_name(info.folder, WorkerId{static_cast<int>(worker)});
         name != wanted)
       wrong("", "file", name, wanted);
     const auto index = static_cast<std::size_t>(worker);
     if (index >= info.workers.size()) info.workers.resize(index + 1);
     info.workers[index] = hash.get<std::string>();
+  }
+
+  // All files of workers are in that of the first.
+  static std::string folder_in(const Json& name, std::int64_t step) {
+    const std::array<std::string, 2> allowed = step_folder_names(step);
+    const bool is_second = name.is_string() && name.get<std::string>().starts_with(allowed[1]);
+    return allowed[is_second ? 1 : 0];
   }
 
   static bool is_hash(const Json& value) {
@@ -119,16 +128,19 @@ class Reader {
 
 }  // namespace
 
-std::string step_folder_name(std::int64_t step) { return fmt::format("step-{:06}", step); }
+std::array<std::string, 2> step_folder_names(std::int64_t step) {
+  const std::string name = fmt::format("step-{:06}", step);
+  return {name, name + "-again"};
+}
 
-std::string worker_file_name(std::int64_t step, WorkerId worker) {
-  return fmt::format("{}/worker-{}.pt", step_folder_name(step), worker.value);
+std::string worker_file_name(const std::string& folder, WorkerId worker) {
+  return fmt::format("{}/worker-{}.pt", folder, worker.value);
 }
 
 std::string to_text(const CheckpointInfo& info) {
   Json files = Json::array();
   for (int worker = 0; worker < std::ssize(info.workers); ++worker)
-    files.push_back(entry(worker_file_name(info.step, WorkerId{worker}), worker, info.step,
+    files.push_back(entry(worker_file_name(info.folder, WorkerId{worker}), worker, info.step,
                           info.workers[static_cast<std::size_t>(worker)]));
   if (info.consensus) files.push_back(entry(kConsensusFile, nullptr, info.step, *info.consensus));
   return Json{{"step", info.step}, {"settings", info.settings}, {"files", files}}.dump(2) + "\n";

@@ -22,6 +22,7 @@ class Checkpoint : public testing::Test {
       info.workers.push_back(hex_of(checkpoint_.save_worker(
           step, WorkerId{worker}, {{"x", torch::full({1}, step + worker)}})));
     info.consensus = hex_of(checkpoint_.save_consensus(step, {{"x", torch::full({1}, step)}}));
+    info.folder = step_folder_names(step)[0];
     return info;
   }
   void save(std::int64_t step, int workers) const { checkpoint_.commit(write(step, workers)); }
@@ -87,6 +88,31 @@ TEST_F(Checkpoint, StaysWholeUntilTheNextIsCommitted) {
   EXPECT_EQ(checkpoint_.load_worker(info, WorkerId{0}).at("x").item<int>(), 10);
 }
 
+TEST_F(Checkpoint, StaysWholeWhileAnotherOfTheSameStepIsWritten) {
+  save(10, 2);
+  for (int time = 0; time < 3; ++time) {
+    checkpoint_.prepare(CheckpointFolder::Older::replace);
+    checkpoint_.save_worker(10, WorkerId{0}, {{"x", torch::full({1}, -1)}});
+    checkpoint_.verify(checkpoint_.load_info());  // Or the power fails here.
+    checkpoint_.discard(10);
+    checkpoint_.verify(checkpoint_.load_info());
+    save(10, 2);
+    const CheckpointInfo info = checkpoint_.load_info();
+    checkpoint_.verify(info);
+    EXPECT_EQ(checkpoint_.load_worker(info, WorkerId{1}).at("x").item<int>(), 11);
+    const auto folders = std::distance(fs::directory_iterator(folder_), {});
+    EXPECT_EQ(folders, 3) << "checkpoint.json, consensus.pt and one folder";
+  }
+}
+
+TEST_F(Checkpoint, LeavesNothingOfALongerRunThatItReplaces) {
+  save(30, 1);
+  checkpoint_.prepare(CheckpointFolder::Older::replace);
+  save(10, 1);
+  EXPECT_FALSE(fs::exists(folder_ / "step-000030"));
+  checkpoint_.verify(checkpoint_.load_info());
+}
+
 TEST_F(Checkpoint, IsWholeAsSoonAsItIsNamed) {
   save(10, 1);
   const CheckpointInfo next = write(20, 1);
@@ -114,7 +140,7 @@ TEST_F(Checkpoint, RemovesWhatAKilledRunLeftUnfinishedAndNothingElse) {
 
 TEST_F(Checkpoint, RefusesFilesThatAreNotThoseThatWereSaved) {
   save(10, 3);
-  const CheckpointInfo info = checkpoint_.load_info();
+  CheckpointInfo info = checkpoint_.load_info();
   const auto refused = [&](const char* name, const char* way_out) {
     try {
       checkpoint_.verify(info);
@@ -128,12 +154,14 @@ TEST_F(Checkpoint, RefusesFilesThatAreNotThoseThatWereSaved) {
                 fs::copy_options::overwrite_existing);
   refused("worker-1.pt", "begin anew");
   EXPECT_THROW(checkpoint_.load_worker(info, WorkerId{1}), UsageError);
-  save(10, 3);
-  flip_a_bit(folder_ / "step-000010" / "worker-2.pt");
+  save(20, 3);
+  info = checkpoint_.load_info();
+  flip_a_bit(folder_ / "step-000020" / "worker-2.pt");
   refused("worker-2.pt", "begin anew");
-  fs::remove(folder_ / "step-000010" / "worker-2.pt");
+  fs::remove(folder_ / "step-000020" / "worker-2.pt");
   refused("worker-2.pt", "--save");
-  save(10, 3);
+  save(30, 3);
+  info = checkpoint_.load_info();
   flip_a_bit(folder_ / "consensus.pt");
   refused("consensus.pt", "remove it");
   fs::remove(folder_ / "consensus.pt");

@@ -102,9 +102,7 @@ ImageData data_of(const ProblemOptions& options) {
 class ImageProblem final : public Problem {
  public:
   explicit ImageProblem(const ProblemOptions& options)
-      : options_(options),
-        data_(data_of(options)),
-        labels_(label_values(data_.train)) {
+      : options_(options), data_(data_of(options)), labels_(label_values(data_.train)) {
     make(WorkerId{0});  // Throws now what would otherwise be thrown inside the run.
     steps_per_epoch_ = sampler(WorkerId{0}).steps_per_epoch();
   }

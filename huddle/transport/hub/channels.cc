@@ -12,8 +12,15 @@ Channels::Key Channels::key_of(const Transfer& transfer) {
   const WorkerId from = is_any_source(transfer.tag_.purpose) ? kAnybody
                         : sends                              ? transfer.owner_
                                                              : transfer.peer_;
-  return static_cast<Key>(to.value) << 47 | static_cast<Key>(from.value + 1) << 30 |
-         pack(transfer.tag_);
+  return {to, from, pack(transfer.tag_)};
+}
+
+// A product with an odd number far from powers of two carries every bit into the upper half.
+std::size_t Channels::Hash::operator()(const Key& key) const {
+  const auto ends = static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.to.value)) << 32 |
+                    static_cast<std::uint32_t>(key.from.value);
+  const std::uint64_t mixed = (ends ^ key.tag * 0xff51afd7ed558ccdU) * 0x9e3779b97f4a7c15U;
+  return mixed ^ mixed >> 32;
 }
 
 std::shared_ptr<Transfer> Channels::Queue::pop() {

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -19,7 +20,15 @@ namespace huddle {
 class Channels {
  public:
   // A channel is one (sender, receiver, tag), or one (receiver, tag) where anybody may send.
-  using Key = std::uint64_t;
+  struct Key {
+    WorkerId to{0};
+    WorkerId from{0};  // kAnybody where anybody may send.
+    std::uint32_t tag = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
 
   explicit Channels(int workers) : awaited_(static_cast<std::size_t>(workers)) {}
 
@@ -66,7 +75,7 @@ class Channels {
   Roster<Transfer>& roster_of(const Transfer& transfer);
   void leave_channel(Transfer& transfer);
 
-  std::unordered_map<Key, Channel> channels_;
+  std::unordered_map<Key, Channel, Hash> channels_;
   std::vector<Roster<Transfer>> awaited_;  // By worker: those who wait for it.
   Roster<Transfer> from_anybody_;
 };

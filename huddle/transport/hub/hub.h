@@ -1,10 +1,10 @@
 // What the workers of one process share: who lives, which messages wait for one another, who meets
 // whom. It knows nothing of threads or clocks; its scheduler does.
 //
-// Everything is guarded by the scheduler's one lock. Messages are few and large, so the lock is
-// never the limit, and one lock means that there is no lock order to get wrong. Data is copied and
-// combined outside it. Waking a worker lets each of its threads of control (its body and its lanes)
-// look again.
+// Everything but the commons is guarded by the scheduler's one lock. Messages are few and large, so
+// the lock is never the limit, and one lock means that there is no lock order to get wrong. Data is
+// copied and combined outside it. Waking a worker lets each of its threads of control (its body and
+// its lanes) look again.
 
 #pragma once
 

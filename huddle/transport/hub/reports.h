@@ -19,7 +19,7 @@ namespace huddle {
 struct Journey {
   static constexpr Time kUnknown = -1;
 
-  Channels::Key channel = 0;
+  Channels::Key channel;
   Time end = kUnknown;
 };
 
@@ -61,7 +61,7 @@ class Reports {
   const std::size_t workers_;
   std::vector<WorkerId> ended_;      // In the order of their ends.
   std::vector<UnderWay> under_way_;  // By sender.
-  std::unordered_map<Channels::Key, Told> told_;
+  std::unordered_map<Channels::Key, Told, Channels::Hash> told_;
 };
 
 }  // namespace huddle

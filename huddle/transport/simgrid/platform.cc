@@ -25,11 +25,8 @@ constexpr std::uint64_t kEndless = std::uint64_t{1} << 60;
 double finite(double bytes_per_second) { return std::min(bytes_per_second, kPlenty); }
 
 std::vector<std::string> configuration(Cluster::NetworkModel model) {
-  std::vector<std::string> words{"huddle",
-                                 "--log=root.thresh:error",
-                                 "--log=xbt_cfg.thresh:error",
-                                 "--cfg=surf/precision:1e-9",
-                                 "--cfg=debug/clean-atexit:no",
+  std::vector<std::string> words{"huddle", "--log=root.thresh:error", "--log=xbt_cfg.thresh:error",
+                                 "--cfg=surf/precision:1e-9", "--cfg=debug/clean-atexit:no",
                                  // KiB. Not a power of two: the stacks of all actors would lie
                                  // in the same few places of the processor's caches.
                                  "--cfg=contexts/stack-size:8196",
@@ -135,7 +132,8 @@ void Platform::add_route(sg::Host* from, sg::Host* to, const std::vector<int>& l
 bool Platform::is_cut(const Way& way) const {
   return !cluster_.cuts.empty() &&
          std::any_of(way.route.links.begin(), way.route.links.end(), [&](int link) {
-           return network_.bandwidth(link, sg::Engine::get_clock()) == 0;
+           return network_.bandwidth(link, sg::Engine::get_clock()) == 0 ||
+                  !links_[static_cast<std::size_t>(link)]->is_on();  // SimGrid rounds its clock.
          });
 }
 
@@ -161,6 +159,10 @@ void Platform::start(Flight flight) {
   }
   soon([this, flight = std::move(flight)]() mutable {  // Called once.
     const Way& of_it = *flight.stream.way;
+    if (is_cut(of_it)) {  // Meanwhile. SimGrid would fail it before we know its name.
+      end(std::move(flight), Ending::broken);
+      return;
+    }
     const sg::CommPtr message = sg::Comm::sendto_init(host(of_it.from), host(of_it.to));
     message->set_payload_size(static_cast<std::uint64_t>(std::max(1.0, std::round(flight.bytes))));
     message->detach();
