@@ -220,6 +220,7 @@ class Compare(TemporaryFolder):
         self.assertLess(time.monotonic() - asked, 20)
         self.assertEqual(process.returncode, 130, errors)
         self.assertIn("goes on where", errors)
+        self.assertNotIn("2/2 runs", errors, "a run that was stopped is not done")
         statuses = {run["label"]: run["status"] for run in self.results()["runs"]}
         self.assertEqual(statuses, {"ring": "interrupted", "sesgd": "complete"})
         summary = json.loads((self.folder / "out/runs/all/ring/1/summary.json").read_text())

@@ -61,7 +61,8 @@ class Words(unittest.TestCase):
         answer = huddle("train", "--workers", 4, "--steps", 8, "--strategy", "p_reduce:group=2")
         self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertRegex(answer.stdout, r"training loss   \d.*, mean of the last 8 steps of all workers")
-        self.assertRegex(answer.stdout, r"p_reduce .*groups")
+        self.assertRegex(answer.stdout, r"\d workers in a group, on the average")
+        self.assertRegex(answer.stdout, r"\d groups formed")
         for raw in ("held_s", "longest_apart", "rho", "group_size", "recent loss"):
             self.assertNotIn(raw, answer.stdout)
 

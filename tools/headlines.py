@@ -17,7 +17,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCENARIOS = ["sesgd_latency", "ds_sync_bottleneck", "overlap_hiding", "p_reduce_heterogeneous"]
-STUDIES = ["accuracy"]  # Hours: only where it is named.
+STUDIES = ["accuracy"]  # Not a claim of any paper: only where it is named.
 
 
 def table(heads, rows):

@@ -148,8 +148,10 @@ Work carried_out(const Runs& runs, const ComparisonFolder& folder, Children& chi
           folder.disown(*run);
         else
           folder.end(*run, end.seconds);
-        state.done += 1;
-        state.work_done += run->work;
+        if (!was_interrupted(end, children.is_stopped())) {
+          state.done += 1;
+          state.work_done += run->work;
+        }
         state.running.clear();
         progress.update(state);
       },
