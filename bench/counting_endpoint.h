@@ -34,6 +34,7 @@ class CountingEndpoint final : public Endpoint, private GroupReduce {
   void exclusive(const std::function<void()>& body) override { endpoint_.exclusive(body); }
   void compute(Step step, Seconds work) override { endpoint_.compute(step, work); }
   Time now() const override { return endpoint_.now(); }
+  bool is_virtual() const override { return endpoint_.is_virtual(); }
   GroupReduce* native() override { return this; }
 
  private:

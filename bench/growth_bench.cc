@@ -25,43 +25,22 @@
 #include "bench/counting_endpoint.h"
 #include "bench/measure_alone.h"
 #include "bench/must_hold.h"
+#include "bench/simulate.h"
 #include "huddle/collective/average.h"
 #include "huddle/report/format.h"
 #include "huddle/train/problem.h"
-#include "huddle/train/timing.h"
-#include "huddle/transport/simgrid/launcher.h"
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {
 namespace {
 
+constexpr double kModelBytes = 1e6;
+
 struct Simulation {
   std::string strategy;
-  double model_bytes = 1e6;
-  int workers = 1;
-  int steps = 1;
-  double jitter = 0;
-};
-
-// How much virtual time passes.
-Time simulate(const Simulation& simulation) {
   Cluster cluster;
-  cluster.workers = simulation.workers;
-  cluster.nic_bytes_per_second = 1.25e9;
-  cluster.latency_in_rack = 1e-4;
-  cluster.compute_per_step = 0.035;
-  cluster.jitter = simulation.jitter;
-  const auto launcher = make_sim_launcher({.cluster = cluster});
-  const TrainResult result =
-      time_strategy(*launcher, simulation.model_bytes,
-                    {.strategy = simulation.strategy,
-                     .workers = simulation.workers,
-                     .steps = simulation.steps,
-                     .compute = {cluster.compute_per_step, cluster.backward_share}},
-                    [](const StepRecord&) {});
-  if (result.error) std::rethrow_exception(result.error);
-  return result.summary.seconds;
-}
+  int steps = 1;
+};
 
 // The processor time of the second simulation in that of the first.
 double compare(const char* what, const Simulation& first, const Simulation& second, int rounds) {
@@ -69,7 +48,9 @@ double compare(const char* what, const Simulation& first, const Simulation& seco
   Seconds of_second = kForever;
   for (int round = 0; round < rounds; ++round) {
     const auto least = [](Seconds& so_far, const Simulation& simulation) {
-      const auto alone = measure_alone([&] { return simulate(simulation); });
+      const auto alone = measure_alone([&] {
+        return simulate(simulation.cluster, kModelBytes, simulation.strategy, simulation.steps);
+      });
       so_far = std::min(so_far, alone.processor_seconds);
     };
     least(of_first, first);
@@ -100,7 +81,7 @@ double traces_of_one_group(int workers) {
 // parameters and gradients.
 double bytes_beyond_models(int workers) {
   const ProblemOptions what{.data = "quadratic:dimension=10000", .workers = workers};
-  const double models = [&] { return 2 * workers * parameter_bytes(*load_problem(what)); }();
+  const double models = 2 * workers * parameter_bytes(*load_problem(what));
   const auto alone = measure_alone([&] {
     const auto problem = load_problem(what);
     ThreadsOptions options;
@@ -121,26 +102,26 @@ int bench(BenchSize size) {
   fmt::print("{}\n", machine_description());
   MustHold must_hold(size);
 
-  Simulation ring{.strategy = "bsp:overlap=none,buckets=1,algorithm=ring",
-                  .workers = tiny ? 16 : 256};
+  const int workers = tiny ? 16 : 256;
+  const Simulation ring{.strategy = "bsp:overlap=none,buckets=1,algorithm=ring",
+                        .cluster = local_network(workers)};
   Simulation twice = ring;
-  twice.workers *= 2;
-  const double growth =
-      compare(fmt::format("ring of {} and {} workers", ring.workers, twice.workers).c_str(), ring,
-              twice, rounds);
-  const bool fits_the_cache = sysconf(_SC_LEVEL2_CACHE_SIZE) >= 2 << 20;
-  must_hold.at_full_size(
-      growth <= 4.5 || !fits_the_cache,
-      fmt::format("twice the workers in a ring take at most 4.5 times the time{}",
-                  fits_the_cache ? "" : " (not judged: the second cache is too small)")
-          .c_str());
+  twice.cluster.workers *= 2;
+  const double growth = compare(
+      fmt::format("ring of {} and {} workers", workers, 2 * workers).c_str(), ring, twice, rounds);
+  if (sysconf(_SC_LEVEL2_CACHE_SIZE) >= 2 << 20)
+    must_hold.at_full_size(growth <= 4.5,
+                           "twice the workers in a ring take at most 4.5 times the time");
+  else
+    fmt::print("not judged, the second cache is too small: at most 4.5 times the time\n");
 
-  const Simulation steady{.strategy = "sesgd", .workers = tiny ? 64 : 4096, .steps = 5};
+  const int many = tiny ? 64 : 4096;
+  const Simulation steady{.strategy = "sesgd", .cluster = local_network(many), .steps = 5};
   Simulation varied = steady;
-  varied.jitter = 0.1;
+  varied.cluster.jitter = 0.1;
   const double jittered =
-      compare(fmt::format("sesgd, {} workers, without and with jitter", steady.workers).c_str(),
-              steady, varied, rounds);
+      compare(fmt::format("sesgd, {} workers, without and with jitter", many).c_str(), steady,
+              varied, rounds);
   must_hold.at_full_size(jittered <= 2, "jitter takes at most 2 times the time");
 
   const int threads = tiny ? 16 : 256;

@@ -22,11 +22,10 @@
 
 #include "bench/measure_alone.h"
 #include "bench/must_hold.h"
+#include "bench/simulate.h"
 #include "huddle/core/schedule_kinds.h"
 #include "huddle/core/text.h"
 #include "huddle/report/format.h"
-#include "huddle/train/timing.h"
-#include "huddle/transport/simgrid/launcher.h"
 
 namespace huddle {
 namespace {
@@ -34,37 +33,15 @@ namespace {
 namespace sg = simgrid::s4u;
 
 constexpr double kModelBytes = 102.4e6;
-constexpr double kBytesPerSecond = 1.25e9;
-constexpr Seconds kLatency = 1e-4;
-constexpr Seconds kCompute = 0.035;
+const Cluster kNetwork = local_network(1);  // Its speeds.
 
 struct Extent {
   int workers = 1;
   int steps = 1;
 };
 
-Cluster lan(int workers) {
-  Cluster cluster;
-  cluster.workers = workers;
-  cluster.nic_bytes_per_second = kBytesPerSecond;
-  cluster.latency_in_rack = kLatency;
-  cluster.compute_per_step = kCompute;
-  return cluster;
-}
-
-// How much virtual time passes. One simulation per process.
 Time simulate(const std::string& strategy, const Extent& extent) {
-  const Cluster cluster = lan(extent.workers);
-  const auto launcher = make_sim_launcher({.cluster = cluster});
-  const TrainResult result =
-      time_strategy(*launcher, kModelBytes,
-                    {.strategy = strategy,
-                     .workers = extent.workers,
-                     .steps = extent.steps,
-                     .compute = {cluster.compute_per_step, cluster.backward_share}},
-                    [](const StepRecord&) {});
-  if (result.error) std::rethrow_exception(result.error);
-  return result.summary.seconds;
+  return simulate(local_network(extent.workers), kModelBytes, strategy, extent.steps);
 }
 
 // SimGrid with the network model that the engine calls alpha_beta.
@@ -93,9 +70,12 @@ Time simulate_bare(const Extent& extent) {
   std::vector<const sg::Link*> in;
   for (int worker = 0; worker < extent.workers; ++worker) {
     hosts.push_back(zone->create_host(concat("worker ", worker), 1e9));
-    out.push_back(
-        zone->create_link(concat("out ", worker), kBytesPerSecond)->set_latency(kLatency)->seal());
-    in.push_back(zone->create_link(concat("in ", worker), kBytesPerSecond)->set_latency(0)->seal());
+    out.push_back(zone->create_link(concat("out ", worker), kNetwork.nic_bytes_per_second)
+                      ->set_latency(kNetwork.latency_in_rack)
+                      ->seal());
+    in.push_back(zone->create_link(concat("in ", worker), kNetwork.nic_bytes_per_second)
+                     ->set_latency(0)
+                     ->seal());
   }
   const std::vector<int> masks = exchange_masks(extent.workers);
   const auto peer = [](int worker, int mask) { return static_cast<std::size_t>(worker ^ mask); };
@@ -106,11 +86,11 @@ Time simulate_bare(const Extent& extent) {
           nullptr, nullptr,
           {sg::LinkInRoute(out[peer(worker, 0)]), sg::LinkInRoute(in[peer(worker, mask)])}, false);
   zone->seal();
-  const Seconds backward = kCompute * Cluster().backward_share;
+  const Seconds backward = kNetwork.compute_per_step * Cluster().backward_share;
   for (int worker = 0; worker < extent.workers; ++worker)
     sg::Actor::create("worker", hosts[peer(worker, 0)], [&, worker] {
       for (int step = 0; step < extent.steps; ++step) {
-        sg::this_actor::sleep_for(kCompute - backward);
+        sg::this_actor::sleep_for(kNetwork.compute_per_step - backward);
         sg::this_actor::sleep_for(backward);
         const int mask = masks[static_cast<std::size_t>(step) % masks.size()];
         sg::Comm::sendto(hosts[peer(worker, 0)], hosts[peer(worker, mask)],
@@ -161,7 +141,8 @@ void compare_with_bare(BenchSize size, MustHold& must_hold) {
   fmt::print(
       "{} a model, 10 Gb/s, {} latency, {} compute; median of {} in turns\n\n"
       "| simulation | seconds | processor seconds | virtual seconds |\n| --- | --- | --- | --- |\n",
-      format_bytes(kModelBytes), format_seconds(kLatency), format_seconds(kCompute), rounds);
+      format_bytes(kModelBytes), format_seconds(kNetwork.latency_in_rack),
+      format_seconds(kNetwork.compute_per_step), rounds);
   const std::string extent = concat(pairs.workers, " workers x ", pairs.steps, " steps");
   print_row("`sesgd`, " + extent, huddle);
   print_row("bare SimGrid, the same messages, " + extent, bare);

@@ -34,7 +34,7 @@ TEST(InterruptWatcher, AsksThenInsistsAndLetsTheProcessEndByItself) {
         std::atomic<int> asked{0};
         std::atomic<int> insisted{0};
         {
-          const InterruptWatcher watcher([&] { ++asked; }, [&] { ++insisted; }, 0.5);
+          const InterruptWatcher watcher([&] { ++asked; }, [&] { ++insisted; }, 1);
           kill(getpid(), SIGINT);
           while (insisted == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }

@@ -2,18 +2,19 @@
 
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+
+#include "huddle/transport/endpoint.h"
 
 namespace huddle {
 
 // Any thread may call.
 class Commons {
  public:
-  using Make = std::function<std::shared_ptr<const void>()>;
+  using Make = GroupReduce::Make;
 
   // What somebody holds under this name, or what `make` gives. What it throws is thrown here, and
   // the next one who asks makes it anew.

@@ -153,13 +153,9 @@ void Platform::start(Flight flight) {
   flight.begin = sg::Engine::get_clock();
   if (watch_) watch_->before_start(way.route.links);
   note(way, 1, flight.bytes);
-  if (is_cut(way)) {
-    end(std::move(flight), Ending::broken);
-    return;
-  }
   soon([this, flight = std::move(flight)]() mutable {  // Called once.
     const Way& of_it = *flight.stream.way;
-    if (is_cut(of_it)) {  // Meanwhile. SimGrid would fail it before we know its name.
+    if (is_cut(of_it)) {  // SimGrid would fail it before we know its name.
       end(std::move(flight), Ending::broken);
       return;
     }
