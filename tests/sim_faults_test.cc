@@ -106,7 +106,8 @@ TEST_P(QueuedAtACut, FailsAtBothEndsWithTheMessageBeforeIt) {
   cluster.latency_in_rack = 0.01;
   cluster.cuts = {{.place = place_of(kReceiver), .time = cut}};
   int failed = 0;
-  make_sim_launcher({.cluster = cluster})->run([&](Endpoint& endpoint) {
+  const auto launcher = make_sim_launcher({.cluster = cluster});
+  launcher->run([&](Endpoint& endpoint) {
     endpoint.compute(Step{0}, 0.1 * cut);
     std::vector<Pending> messages;
     for (const std::uint32_t i : {0, 1, 2})
@@ -121,6 +122,11 @@ TEST_P(QueuedAtACut, FailsAtBothEndsWithTheMessageBeforeIt) {
     EXPECT_EQ(broken_at(endpoint, begin_message(endpoint, numbered(5), lasting(1))), later);
   });
   EXPECT_EQ(failed, 2 * 5);
+  const double in_lanes = 2 * cut * kSpeed + cut * kSpeed;  // The first of either began.
+  for (const LinkUse& use : launcher->link_uses()) {
+    EXPECT_LE(use.bytes, in_lanes + 2) << use.name << ": what broke before it began";
+    EXPECT_LE(use.full, (in_lanes + 2) / kSpeed) << use.name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sim, QueuedAtACut,

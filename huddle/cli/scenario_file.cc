@@ -247,6 +247,7 @@ class ScenarioReader {
       for (const SweepPoint& point : points_of(sweep)) {
         add_strategy(one, spec, point, label);
         rules_.check_spelling(scenario_.strategies.back().run);
+        if (scenario_.target) refuse_own_model(section, scenario_.strategies.back().workload);
         if (!check_own_workload(section, scenario_.strategies.back().workload))
           unsound_strategies_.insert(strategy_lines_.back());
       }

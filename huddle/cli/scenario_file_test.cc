@@ -318,6 +318,17 @@ TEST_F(ScenarioFile, ATargetMayBeSoFarBelowABaseline) {
             std::string::npos);
 }
 
+TEST_F(ScenarioFile, ATargetNeedsTheSameModelOfAllStrategies) {
+  const std::string target = "[target]\naccuracy = 0.9\n";
+  for (const char* own : {"workload.data = \"digits\"\n",
+                          "sweep = { \"workload.data\" = [\"digits\", \"mnist\"] }\n"}) {
+    const std::string strategy = std::string("[[strategy]]\nrun = \"sesgd\"\n") + own;
+    EXPECT_EQ(problems(kSmall + strategy), "");
+    EXPECT_NE(problems(target + kSmall + strategy).find("a [[case]] of its own"), std::string::npos)
+        << own;
+  }
+}
+
 TEST_F(ScenarioFile, RatesAreTunedForEveryStrategyThatHasNoneOfItsOwn) {
   const Scenario scenario = read("[tune]\nlr = [0.05, 0.1]\n" + kSmall +
                                  "[[strategy]]\nrun = \"sesgd\"\ntune.lr = [1, 2]\n" +

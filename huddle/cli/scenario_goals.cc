@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "huddle/core/text.h"
+
 namespace huddle {
 
 std::optional<Target> read_target(ConfigSection& section) {
@@ -26,6 +28,13 @@ std::optional<Target> read_target(ConfigSection& section) {
   else
     return Target{.of = Target::Of::loss, .value = *loss};
   return {};
+}
+
+void refuse_own_model(ConfigSection& strategy, const WorkloadOptions& own) {
+  for (const char* key : {"data", "model", "wire"})
+    if (own.contains(key))
+      strategy.refuse(concat("changes '", key, "', but with a [target] all strategies of a case ",
+                             "train the same; give it a [[case]] of its own."));
 }
 
 std::vector<std::string> read_rates(

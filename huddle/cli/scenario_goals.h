@@ -1,6 +1,5 @@
 // What a scenario judges by: its seeds, the section [target], the learning rates of [tune], and the
-// figure of an
-// [[expect]].
+// figure of an [[expect]].
 
 #pragma once
 
@@ -16,6 +15,10 @@ namespace huddle {
 
 // Nothing where the file has none, or a wrong one, which is reported.
 std::optional<Target> read_target(ConfigSection& section);
+
+// Reports what a strategy's own workload may not change where there is a target: the way to it ends
+// with one average of everybody's models, which is worked out once for a case.
+void refuse_own_model(ConfigSection& strategy, const WorkloadOptions& own);
 
 // The learning rates `lr` of a section as typed, all of which must do for training: `mistake_in`
 // tells what is wrong with options.

@@ -35,13 +35,11 @@ class Judge {
 
   const Rows& rows() const { return rows_; }
 
-  // A strategy that fails with some seeds is not judged by the others: they may be the lucky ones.
-  static bool is_whole(Row row) { return row->seeds > 0 && row->status == "complete"; }
   bool has_target() const { return comparison_.target.has_value(); }
 
   std::optional<double> time(Row row) const {
     const std::optional<Spread>& spread = has_target() ? row->time_to_target : row->step_seconds;
-    return spread && is_whole(row) ? std::optional(spread->mean) : std::nullopt;
+    return spread && row->is_whole() ? std::optional(spread->mean) : std::nullopt;
   }
 
   std::optional<double> factor(const Speedup& speedup) const {
@@ -53,6 +51,23 @@ class Judge {
     if (rows_.empty() || rows_.front()->speedups.empty()) return "";
     const Speedup& first = rows_.front()->speedups.front();
     return has_target() ? first.target_label : first.label;
+  }
+
+  // Of the yardsticks that factors and target need, one by which nobody can be measured because
+  // none of its runs, or not all of them, ended well; empty where there is none.
+  std::string missing_yardstick() const {
+    std::vector<std::string> needed;
+    if (!rows_.empty() && !rows_.front()->speedups.empty())
+      needed.push_back(rows_.front()->speedups.front().name);
+    if (has_target() && !comparison_.target->baseline.empty())
+      needed.push_back(comparison_.target->baseline);
+    for (const std::string& name : needed)
+      if (std::none_of(rows_.begin(), rows_.end(), [&](Row row) {
+            return row->is_whole() &&
+                   std::find(row->carries.begin(), row->carries.end(), name) != row->carries.end();
+          }))
+        return name;
+    return "";
   }
 
   // From the fastest on, without those that have no time.
@@ -126,7 +141,7 @@ std::string factors_text(const Judge& judge, const Rows& rows) {
 std::string price_text(const Judge& judge, Row winner) {
   Row best = nullptr;
   for (const Row row : judge.rows())
-    if (row->accuracy_consensus &&
+    if (row->is_whole() && row->accuracy_consensus &&
         (!best || row->accuracy_consensus->mean > best->accuracy_consensus->mean))
       best = row;
   if (!best || !winner->accuracy_consensus) return "";
@@ -189,12 +204,24 @@ Judged without(const std::string& case_name, const std::string& reason) {
   return {{.case_name = case_name, .winner = "", .result = reason, .why = ""}, reason, {}};
 }
 
+// Why nobody can win; empty where somebody can.
+std::string reason_for_none(const Judge& judge, const Rows& ranked) {
+  const auto any = [&](auto holds) {
+    return std::any_of(judge.rows().begin(), judge.rows().end(), holds);
+  };
+  if (!any([](Row row) { return row->seeds > 0; })) return "no run came to an end";
+  if (!any([](Row row) { return row->is_whole(); })) return "nobody came to an end with all seeds";
+  if (const std::string name = judge.missing_yardstick(); !name.empty())
+    return fmt::format("nothing to measure by, for runs of {} failed", name);
+  if (!ranked.empty()) return "";
+  return any([](Row row) { return row->reached > 0; }) ? "nobody reaches the target with all seeds"
+                                                       : "nobody reaches the target";
+}
+
 Judged judge_case(const Judge& judge, const std::string& case_name) {
   const Rows ranked = judge.ranking();
-  if (ranked.empty()) {
-    const bool has_ended = std::any_of(judge.rows().begin(), judge.rows().end(), Judge::is_whole);
-    return without(case_name, has_ended ? "nobody reaches the target" : "no run came to an end");
-  }
+  if (const std::string reason = reason_for_none(judge, ranked); !reason.empty())
+    return without(case_name, reason);
   const Row fastest = ranked.front();
   const Row base = judge.find(judge.yardstick());
   const std::string names = names_of(judge, ranked);
@@ -222,7 +249,7 @@ Judged judge_case(const Judge& judge, const std::string& case_name) {
 std::string left_out_text(const Judge& judge) {
   std::vector<std::string> labels;
   for (const Row row : judge.rows())
-    if (row->seeds > 0 && !Judge::is_whole(row)) labels.push_back(row->label);
+    if (row->seeds > 0 && !row->is_whole()) labels.push_back(row->label);
   if (labels.empty()) return "";
   return fmt::format("Not judged, because some of its runs did not end well: {}.", joined(labels));
 }

@@ -176,6 +176,57 @@ TEST(Answer, DoesNotJudgeAStrategyByTheSeedsThatHappenedToEndWell) {
       << answer.cases[0].why;
 }
 
+// bsp, sesgd and p_reduce with two seeds each, p_reduce fastest.
+std::vector<ComparedRun> with_two_seeds() {
+  std::vector<ComparedRun> runs;
+  for (const int seed : {1, 2})
+    for (const auto& [label, step] :
+         {std::pair("bsp", 3.0), std::pair("sesgd", 2.0), std::pair("p_reduce", 1.0)}) {
+      runs.push_back(run_of("", label, step, kBound));
+      runs.back().seed = seed;
+      runs.back().outcome.curve = {point(10, 10 * step, 0.9)};
+      runs.back().outcome.accuracy["consensus"] = 0.9;
+    }
+  return runs;
+}
+
+TEST(Answer, MeasuresNobodyByABaselineThatFailedWithSomeSeeds) {
+  std::vector runs = with_two_seeds();
+  runs[0].outcome.status = "diverged";
+  Comparison comparison = comparison_of(runs, {""});
+  EXPECT_FALSE(comparison.table[2].speedups[0].of_step);
+  EXPECT_EQ(answer_of(comparison).cases[0].winner, "");
+  EXPECT_EQ(answer_of(comparison).cases[0].result, "nothing to measure by, for runs of bsp failed");
+  comparison.target = Target{.of = Target::Of::accuracy, .baseline = "bsp", .below = 0.003};
+  EXPECT_EQ(answer_of(comparison).cases[0].result, "nothing to measure by, for runs of bsp failed")
+      << "nobody knows who would have reached the target";
+}
+
+TEST(Answer, SaysWhoseEndItMeans) {
+  std::vector runs = with_two_seeds();
+  for (const int i : {0, 1, 2}) runs[static_cast<std::size_t>(i)].outcome.status = "diverged";
+  EXPECT_EQ(answer_of(comparison_of(runs, {""})).cases[0].result,
+            "nobody came to an end with all seeds");
+  runs = with_two_seeds();
+  const Target target{.of = Target::Of::accuracy, .value = 0.9};
+  for (const int i : {0, 1, 2}) runs[static_cast<std::size_t>(i)].outcome.curve = {};
+  EXPECT_EQ(answer_of(comparison_of(runs, {""}, target)).cases[0].result,
+            "nobody reaches the target with all seeds");
+  for (ComparedRun& run : runs) run.outcome.curve = {};
+  EXPECT_EQ(answer_of(comparison_of(runs, {""}, target)).cases[0].result,
+            "nobody reaches the target");
+}
+
+TEST(Answer, HoldsAPriceAgainstWholeStrategiesOnly) {
+  std::vector runs = with_two_seeds();
+  for (ComparedRun& run : runs)
+    run.outcome.accuracy["consensus"] = run.label == "sesgd" ? 0.99 : 0.9;
+  const auto why = [&] { return answer_of(comparison_of(runs, {""})).cases[0].why; };
+  EXPECT_NE(why().find("9.0 points below that of sesgd"), std::string::npos) << why();
+  runs[1].outcome.status = "diverged";
+  EXPECT_EQ(why().find("points below"), std::string::npos) << why();
+}
+
 TEST(Answer, CountsCasesWhereTheyAreTooManyForAHeadline) {
   std::vector<ComparedRun> runs;
   std::vector<std::string> cases;

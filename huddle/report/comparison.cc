@@ -163,7 +163,7 @@ const Contestant* fastest(const std::vector<Contestant>& all,
   const Contestant* best = nullptr;
   for (const Contestant& one : all) {
     const std::vector<std::string>& names = strategy_of(one.row.label, strategies).baselines;
-    if (one.row.case_name == case_name && one.row.*time &&
+    if (one.row.case_name == case_name && one.row.*time && one.row.is_whole() &&
         std::find(names.begin(), names.end(), name) != names.end() &&
         (!best || (one.row.*time)->mean < (best->row.*time)->mean))
       best = &one;

@@ -113,6 +113,9 @@ struct ComparedRow {
   std::optional<double> exchange;
   std::optional<double> hidden;
   std::string bottleneck;  // The name of a link; empty where none is known.
+
+  // Who fails with some seeds is not judged by the others: they may be the lucky ones.
+  bool is_whole() const { return status == "complete"; }
 };
 
 // The curve with other times: a point after p steps is at the end of step p, ends[p - 1], of

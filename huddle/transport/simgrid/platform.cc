@@ -152,7 +152,7 @@ void Platform::start(Flight flight) {
   const Way& way = *flight.stream.way;
   flight.begin = sg::Engine::get_clock();
   if (watch_) watch_->before_start(way.route.links);
-  note(way, 1, flight.bytes);
+  note(way, 1, is_cut(way) ? 0 : flight.bytes);
   soon([this, flight = std::move(flight)]() mutable {  // Called once.
     const Way& of_it = *flight.stream.way;
     if (is_cut(of_it)) {  // SimGrid would fail it before we know its name.
