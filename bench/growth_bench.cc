@@ -109,11 +109,12 @@ int bench(BenchSize size) {
   twice.cluster.workers *= 2;
   const double growth = compare(
       fmt::format("ring of {} and {} workers", workers, 2 * workers).c_str(), ring, twice, rounds);
-  if (sysconf(_SC_LEVEL2_CACHE_SIZE) >= 2 << 20)
-    must_hold.at_full_size(growth <= 4.5,
-                           "twice the workers in a ring take at most 4.5 times the time");
-  else
-    fmt::print("not judged, the second cache is too small: at most 4.5 times the time\n");
+  // What 512 workers touch in turns does not fit a smaller L2 cache, and waits for memory.
+  const bool fits = sysconf(_SC_LEVEL2_CACHE_SIZE) >= 2 << 20;
+  const double bound = fits ? 4.5 : 12;
+  must_hold.at_full_size(growth <= bound,
+                         fmt::format("twice the workers in a ring take at most {} times the time{}",
+                                     bound, fits ? "" : " (4.5 where the L2 cache has 2 MB)"));
 
   const int many = tiny ? 64 : 4096;
   const Simulation steady{.strategy = "sesgd", .cluster = local_network(many), .steps = 5};

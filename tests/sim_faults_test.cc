@@ -139,10 +139,12 @@ TEST_P(BegunAtACut, FailsAtBothEnds) {
   const Time cut = 0.4;
   Cluster cluster = of_workers(2);
   cluster.cuts = {{.place = place_of(kReceiver), .time = cut}};
-  make_sim_launcher({.cluster = cluster})->run([&](Endpoint& endpoint) {
+  const auto launcher = make_sim_launcher({.cluster = cluster});
+  launcher->run([&](Endpoint& endpoint) {
     for (int step = 0; step < GetParam(); ++step) endpoint.compute(Step{step}, cut / GetParam());
     EXPECT_NEAR(broken_at(endpoint, begin_message(endpoint, numbered(0), lasting(1))), cut, 1e-9);
   });
+  for (const LinkUse& use : launcher->link_uses()) EXPECT_EQ(use.bytes, 0) << use.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Sim, BegunAtACut, testing::Values(3, 4, 7, 10, 11, 13, 20, 30));

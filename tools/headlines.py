@@ -41,6 +41,8 @@ def interval(value, form):
 
 def times(row, names, key):
     """How many times as fast as each of the baselines; the interval is that over the last."""
+    if row["status"] != "complete":
+        return "failed with some seeds"
     values = [entry(row, name) for name in names]
     cells = ["-" if one is None or one[key] is None else f"{one[key]:.2f}" for one in values]
     if all(cell == "-" for cell in cells):
@@ -50,7 +52,7 @@ def times(row, names, key):
 
 def points(row, name):
     one = entry(row, name)
-    if one is None or one["points"] is None:
+    if one is None or one["points"] is None or row["status"] != "complete":
         return "-"
     return f"{one['points']:+.2f}" + interval(one["points_interval"], "+.2f")
 
@@ -63,7 +65,7 @@ def percent(row, key):
 
 
 def to_target(row, names):
-    if row["time_to_target"] is None and row["accuracy_consensus"] is not None:
+    if row["status"] == "complete" and row["time_to_target"] is None and row["accuracy_consensus"] is not None:
         return f"not reached ({row['reached']} of {row['seeds']} seeds)"
     return times(row, names, "speedup_to_target")
 
@@ -132,12 +134,19 @@ def tables(results):
            f"took {sum(wall['by_run'].values()) / 60:.1f} minutes in all, as many at once as there are cores.")
 
 
-def replaced(document, name, lines):
+def place_of(document, name):
+    """What stands before and after a scenario's part, with its marks. Ends the program where one is missing."""
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
     before, found, rest = document.partition(begin)
-    if not found:
+    _, found_end, after = rest.partition(end)
+    if not found or not found_end:
         raise SystemExit(f"docs/results.md has no place for {name}: add the lines {begin.strip()} and {end.strip()}")
-    return before + begin + "\n".join(lines) + "\n" + end + rest.partition(end)[2]
+    return before + begin, end + after
+
+
+def replaced(document, name, lines):
+    before, after = place_of(document, name)
+    return before + "\n".join(lines) + "\n" + after
 
 
 def main():
@@ -155,7 +164,7 @@ def main():
     document, status = ROOT / "docs" / "results.md", 0
     chosen = options.scenarios or SCENARIOS
     for name in chosen:
-        replaced(document.read_text(), name, [])  # Which ends the program here, where there is no place for it.
+        place_of(document.read_text(), name)
     for name in chosen:
         folder = options.results / name
         print(f"[huddle] {name} ...", flush=True)

@@ -273,11 +273,11 @@ Comparison gather(const Scenario& scenario, const ComparisonPlan& plan, const Wo
   }
   judge_targets(all, scenario, plan, work, folder);
   all.table = compare_runs(all.runs, strategies_of(scenario));
-  const bool is_whole = std::none_of(all.runs.begin(), all.runs.end(), [](const ComparedRun& run) {
+  const bool was_left_alone = std::none_of(all.runs.begin(), all.runs.end(), [](const auto& run) {
     return run.outcome.status == "interrupted";
   });
   for (const Expectation& expectation : scenario.expectations)
-    if (is_whole) all.verdicts.push_back(judge(expectation, all.table));
+    if (was_left_alone) all.verdicts.push_back(judge(expectation, all.table));
   return all;
 }
 
@@ -322,7 +322,7 @@ int compare_command(const CLI::App& command, const CompareConfig& config) {
   const PlanRules rules = plan_rules();
   const int jobs = config.jobs > 0 ? config.jobs : has_simulation() ? usable_cores() : 1;
   Children children(jobs);
-  // Its patience is longer than that which it has with its children.
+  // Ten times its patience, after which the process ends, is longer than children are given.
   const InterruptWatcher watcher([&children] { children.stop(); }, [] {}, 6);
   Scenario scenario = read_scenario(find_scenario(config.scenario), scenario_rules());
   for (ScenarioCase& one : scenario.cases) {

@@ -35,6 +35,22 @@ std::size_t end_of_group(const std::vector<TuningRun>& tunings, std::size_t begi
   return end;
 }
 
+// Beside the one in which it is trained.
+int other_cases(const TuningRun& tuning) {
+  return static_cast<int>(
+      std::count_if(tuning.serves.begin(), tuning.serves.end(), [&](const auto& place) {
+        return place.first != tuning.run.case_index && place.second == tuning.run.strategy_index;
+      }));
+}
+
+// "0.1 in lan and 2 other cases"
+std::string where(const Tuning& tuning) {
+  return concat(tuning.value, " in ", tuning.case_name,
+                tuning.other_cases == 0   ? ""
+                : tuning.other_cases == 1 ? " and another case"
+                                          : concat(" and ", tuning.other_cases, " other cases"));
+}
+
 }  // namespace
 
 std::vector<Tuning> choose_rates(Scenario& scenario, const ComparisonPlan& plan,
@@ -52,6 +68,7 @@ std::vector<Tuning> choose_rates(Scenario& scenario, const ComparisonPlan& plan,
       const PlannedRun& run = plan.tunings[i].run;
       tunings.push_back({.id = run.id,
                          .case_name = scenario.cases[run.case_index].name,
+                         .other_cases = other_cases(plan.tunings[i]),
                          .label = scenario.strategies[run.strategy_index].label,
                          .value = plan.tunings[i].rate,
                          .status = outcomes[i].status,
@@ -79,9 +96,8 @@ std::string tuning_note(std::span<const Tuning> tunings) {
     const auto [least, most] = std::minmax_element(tried.begin(), tried.end());
     const double rate = std::atof(tuning.value.c_str());
     if (tuning.is_best && (rate == *least || rate == *most))
-      at_the_edge.push_back(concat(tuning.label, " (",
-                                   cases.size() > 1 ? concat(tuning.case_name, ": ") : "",
-                                   tuning.value, ")"));
+      at_the_edge.push_back(
+          concat(tuning.label, " (", cases.size() > 1 ? where(tuning) : tuning.value, ")"));
   }
   return concat(
       "Each strategy has the learning rate that was best for it on samples held out of the "

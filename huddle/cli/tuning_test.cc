@@ -55,7 +55,20 @@ TEST(Tuning, SaysInWhichCaseARateWasAtTheEdgeWhereThereAreSeveral) {
       plan.tunings.push_back({{.case_index = one, .strategy_index = 0}, rate, {{one, 0}}});
   const std::vector outcomes{outcome(0.8, 1), outcome(0.9, 1), outcome(0.8, 1), outcome(0.7, 1)};
   const std::string note = tuning_note(choose_rates(scenario, plan, outcomes));
-  EXPECT_NE(note.find("bsp (lan: 0.1), bsp (wan: 0.05)"), std::string::npos) << note;
+  EXPECT_NE(note.find("bsp (0.1 in lan), bsp (0.05 in wan)"), std::string::npos) << note;
+}
+
+TEST(Tuning, CountsTheCasesThatOneRateServes) {
+  Scenario scenario = two_strategies();
+  ComparisonPlan plan = three_rates_each();
+  for (std::size_t i = 3; i < 6; ++i) {  // sesgd is tuned in the other case.
+    plan.tunings[i].run.case_index = 1;
+    plan.tunings[i].serves = {{1, 1}};
+  }
+  const std::vector outcomes(6, outcome(0.8, 1));
+  const std::string note = tuning_note(choose_rates(scenario, plan, outcomes));
+  EXPECT_NE(note.find("bsp (0.05 in lan and another case), sesgd (0.05 in wan)"), std::string::npos)
+      << note;
 }
 
 TEST(Tuning, LetsTheLossDecideBetweenEquallyAccurateRates) {

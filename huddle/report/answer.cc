@@ -16,10 +16,15 @@ constexpr double kClearly = 1.005;         // A smaller factor reads 1.00x.
 constexpr double kNotWorthSaying = 0.005;  // Of accuracy: half a point.
 constexpr double kFewerSteps = 1.03;       // Numbers of steps that are closer are alike.
 constexpr double kFewerBytes = 0.75;
-constexpr std::size_t kMostCasesInARow = 4;  // More of them make no headline.
+constexpr const char* kByStep = " (a step)";  // Where others are judged by a target.
+constexpr std::size_t kMostCasesInARow = 4;   // More of them make no headline.
 
 using Row = const ComparedRow*;
 using Rows = std::vector<Row>;
+
+std::optional<double> factor_of(const Speedup& speedup, bool by_target) {
+  return by_target ? speedup.to_target : speedup.of_step;
+}
 
 std::string times_text(double factor) {
   return factor < 9.995 ? fmt::format("{:.2f}x", factor) : fmt::format("{:.1f}x", factor);
@@ -31,42 +36,41 @@ class Judge {
   Judge(const Comparison& comparison, const std::string& case_name) : comparison_(comparison) {
     for (const ComparedRow& row : comparison.table)
       if (row.case_name == case_name) rows_.push_back(&row);
+    by_target_ = comparison.target && std::any_of(rows_.begin(), rows_.end(), [](Row row) {
+                   return row->accuracy_consensus || row->loss_consensus || row->time_to_target;
+                 });
   }
 
   const Rows& rows() const { return rows_; }
 
-  bool has_target() const { return comparison_.target.has_value(); }
+  // By the time of a step where there is no target, or nothing is trained that could reach it.
+  bool by_target() const { return by_target_; }
 
   std::optional<double> time(Row row) const {
-    const std::optional<Spread>& spread = has_target() ? row->time_to_target : row->step_seconds;
+    const std::optional<Spread>& spread = by_target() ? row->time_to_target : row->step_seconds;
     return spread && row->is_whole() ? std::optional(spread->mean) : std::nullopt;
-  }
-
-  std::optional<double> factor(const Speedup& speedup) const {
-    return has_target() ? speedup.to_target : speedup.of_step;
   }
 
   // The label of whoever stands for the first yardstick; empty where there is none.
   std::string yardstick() const {
     if (rows_.empty() || rows_.front()->speedups.empty()) return "";
     const Speedup& first = rows_.front()->speedups.front();
-    return has_target() ? first.target_label : first.label;
+    return by_target() ? first.target_label : first.label;
   }
 
-  // Of the yardsticks that factors and target need, one by which nobody can be measured because
-  // none of its runs, or not all of them, ended well; empty where there is none.
+  // Of the yardsticks that factors and target need, one of which some runs did not end well; empty
+  // where there is none.
   std::string missing_yardstick() const {
     std::vector<std::string> needed;
     if (!rows_.empty() && !rows_.front()->speedups.empty())
       needed.push_back(rows_.front()->speedups.front().name);
-    if (has_target() && !comparison_.target->baseline.empty())
+    if (by_target() && !comparison_.target->baseline.empty())
       needed.push_back(comparison_.target->baseline);
     for (const std::string& name : needed)
-      if (std::none_of(rows_.begin(), rows_.end(), [&](Row row) {
-            return row->is_whole() &&
-                   std::find(row->carries.begin(), row->carries.end(), name) != row->carries.end();
-          }))
-        return name;
+      for (const Row row : rows_)
+        if (!row->is_whole() &&
+            std::find(row->carries.begin(), row->carries.end(), name) != row->carries.end())
+          return name;
     return "";
   }
 
@@ -89,9 +93,9 @@ class Judge {
   // Whether a factor is worth the name of a win: whatever the seeds leave open must be one, too.
   bool is_clear(Row row) const {
     const Speedup& first = row->speedups.front();
-    const std::optional<double> over = factor(first);
+    const std::optional<double> over = factor_of(first, by_target());
     const std::optional<Estimate>& estimate =
-        has_target() ? first.to_target_estimate : first.of_step_estimate;
+        by_target() ? first.to_target_estimate : first.of_step_estimate;
     return over && *over >= kClearly && (!estimate || estimate->low > 1);
   }
 
@@ -105,7 +109,7 @@ class Judge {
 
   // Mean over the seeds.
   std::optional<double> steps_to_target(Row row) const {
-    if (!comparison_.target || !row->time_to_target) return {};
+    if (!by_target() || !row->time_to_target) return {};
     double steps = 0;
     for (const ComparedRun& run : comparison_.runs)
       if (run.case_name == row->case_name && run.label == row->label && run.reached)
@@ -116,17 +120,18 @@ class Judge {
  private:
   const Comparison& comparison_;
   Rows rows_;
+  bool by_target_ = false;
 };
 
 // "1.71x", or "1.71x to 6.47x over paper and 1.62x to 1.88x over best": of each yardstick, over all
 // of these rows.
-std::string factors_text(const Judge& judge, const Rows& rows) {
+std::string factors_text(const Rows& rows, bool by_target) {
   std::vector<std::string> texts;
   const std::vector<Speedup>& yardsticks = rows.front()->speedups;
   for (std::size_t i = 0; i < yardsticks.size(); ++i) {
     std::vector<double> factors;
     for (const Row row : rows)
-      if (const auto factor = judge.factor(row->speedups[i])) factors.push_back(*factor);
+      if (const auto factor = factor_of(row->speedups[i], by_target)) factors.push_back(*factor);
     if (factors.empty()) continue;
     const auto [least, most] = std::minmax_element(factors.begin(), factors.end());
     std::string text = times_text(*least);
@@ -155,7 +160,7 @@ std::string price_text(const Judge& judge, Row winner) {
 // "its step is 2.50x as fast, it sends ... and takes ...": how `row` differs from `base`.
 std::string difference_text(const Judge& judge, Row row, Row base) {
   std::vector<std::string> parts;
-  if (judge.has_target() && row->step_seconds && base->step_seconds && row->step_seconds->mean > 0)
+  if (judge.by_target() && row->step_seconds && base->step_seconds && row->step_seconds->mean > 0)
     parts.push_back(fmt::format("its step is {} as fast",
                                 times_text(base->step_seconds->mean / row->step_seconds->mean)));
   if (row->bytes_sent_per_worker && base->bytes_sent_per_worker &&
@@ -196,12 +201,13 @@ std::string names_of(const Judge& judge, const Rows& ranked) {
 struct Judged {
   CaseAnswer answer;
   std::string counts_as;
-  Rows fastest;  // Of which the factors are told; empty without a winner.
+  Rows fastest = {};      // Of which the factors are told; empty without a winner.
+  bool by_target = true;  // Or by the time of a step.
 };
 
 // Without a winner.
 Judged without(const std::string& case_name, const std::string& reason) {
-  return {{.case_name = case_name, .winner = "", .result = reason, .why = ""}, reason, {}};
+  return {{.case_name = case_name, .winner = "", .result = reason, .why = ""}, reason};
 }
 
 // Why nobody can win; empty where somebody can.
@@ -212,7 +218,7 @@ std::string reason_for_none(const Judge& judge, const Rows& ranked) {
   if (!any([](Row row) { return row->seeds > 0; })) return "no run came to an end";
   if (!any([](Row row) { return row->is_whole(); })) return "nobody came to an end with all seeds";
   if (const std::string name = judge.missing_yardstick(); !name.empty())
-    return fmt::format("nothing to measure by, for runs of {} failed", name);
+    return fmt::format("nothing to measure by: not all runs of {} ended well", name);
   if (!ranked.empty()) return "";
   return any([](Row row) { return row->reached > 0; }) ? "nobody reaches the target with all seeds"
                                                        : "nobody reaches the target";
@@ -230,7 +236,8 @@ Judged judge_case(const Judge& judge, const std::string& case_name) {
     Judged judged =
         without(case_name, is_base ? "nothing beats " + base->label : "no clear winner");
     if (!is_base)
-      judged.answer.result += fmt::format(" ({}, {})", names, factors_text(judge, {fastest}));
+      judged.answer.result +=
+          fmt::format(" ({}, {})", names, factors_text({fastest}, judge.by_target()));
     const Row next = fastest != base ? fastest : ranked.size() > 1 ? ranked[1] : nullptr;
     if (next) judged.answer.why = why_text(judge, next, "the next, " + next->label + ",", base);
     return judged;
@@ -238,7 +245,7 @@ Judged judge_case(const Judge& judge, const std::string& case_name) {
   Judged judged{{.case_name = case_name, .winner = fastest->label, .result = names, .why = ""},
                 names,
                 {fastest}};
-  const std::string factors = factors_text(judge, {fastest});
+  const std::string factors = factors_text({fastest}, judge.by_target());
   if (!factors.empty()) judged.answer.result += ", " + factors;
   if (base) judged.answer.why = why_text(judge, fastest, fastest->label, base);
   judged.answer.why += price_text(judge, fastest);
@@ -251,7 +258,7 @@ std::string left_out_text(const Judge& judge) {
   for (const Row row : judge.rows())
     if (row->seeds > 0 && !row->is_whole()) labels.push_back(row->label);
   if (labels.empty()) return "";
-  return fmt::format("Not judged, because some of its runs did not end well: {}.", joined(labels));
+  return fmt::format("Not judged, because not all runs ended well: {}.", joined(labels));
 }
 
 std::string capitalised(std::string text) {
@@ -260,37 +267,43 @@ std::string capitalised(std::string text) {
 }
 
 // "sesgd in 5 of 7 cases, 1.62x to 6.47x. Nothing beats bsp in 2 of 7 cases."
-std::vector<std::string> summed_up(const Judge& judge, const std::vector<Judged>& cases) {
-  std::vector<std::pair<std::string, std::vector<const Judged*>>> kinds;
+std::vector<std::string> summed_up(const Comparison& comparison, const std::vector<Judged>& cases) {
+  using Kind = std::pair<std::string, bool>;  // What it counts as, and whether by the target.
+  std::vector<std::pair<Kind, std::vector<const Judged*>>> kinds;
   for (const Judged& one : cases) {
+    const Kind kind(one.counts_as, one.by_target);
     const auto found = std::find_if(kinds.begin(), kinds.end(),
-                                    [&](const auto& kind) { return kind.first == one.counts_as; });
+                                    [&](const auto& known) { return known.first == kind; });
     if (found == kinds.end())
-      kinds.emplace_back(one.counts_as, std::vector{&one});
+      kinds.emplace_back(kind, std::vector{&one});
     else
       found->second.push_back(&one);
   }
   std::stable_sort(kinds.begin(), kinds.end(),
                    [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   std::vector<std::string> texts;
-  for (const auto& [name, members] : kinds) {
+  for (const auto& [kind, members] : kinds) {
+    const auto& [name, by_target] = kind;
     Rows rows;
     for (const Judged* one : members)
       rows.insert(rows.end(), one->fastest.begin(), one->fastest.end());
-    const std::string factors = rows.empty() ? "" : factors_text(judge, rows);
-    texts.push_back(fmt::format("{} in {} of {} cases{}.", rows.empty() ? capitalised(name) : name,
-                                members.size(), cases.size(),
-                                factors.empty() ? "" : ", " + factors));
+    const std::string factors = rows.empty() ? "" : factors_text(rows, by_target);
+    texts.push_back(fmt::format("{} in {} of {} cases{}{}.",
+                                rows.empty() ? capitalised(name) : name, members.size(),
+                                cases.size(), factors.empty() ? "" : ", " + factors,
+                                by_target || !comparison.target ? "" : kByStep));
   }
   return texts;
 }
 
-std::vector<std::string> headline_of(const Judge& judge, const std::vector<Judged>& cases) {
-  if (cases.size() > kMostCasesInARow) return summed_up(judge, cases);
+std::vector<std::string> headline_of(const Comparison& comparison,
+                                     const std::vector<Judged>& cases) {
+  if (cases.size() > kMostCasesInARow) return summed_up(comparison, cases);
   std::vector<std::string> texts;
   for (const Judged& one : cases)
-    texts.push_back((cases.size() > 1 ? capitalised(one.answer.case_name) + ": " : "") +
-                    one.answer.result + ".");
+    texts.push_back(
+        fmt::format("{}{}{}.", cases.size() > 1 ? capitalised(one.answer.case_name) + ": " : "",
+                    one.answer.result, one.by_target || !comparison.target ? "" : kByStep));
   return texts;
 }
 
@@ -315,13 +328,14 @@ ComparisonAnswer answer_of(const Comparison& comparison) {
     const Judge judge(comparison, one.name);
     if (judge.rows().empty()) continue;
     cases.push_back(judge_case(judge, one.name));
+    cases.back().by_target = judge.by_target() || judge.ranking().empty();
     std::string& why = cases.back().answer.why;
     const std::string left_out = left_out_text(judge);
     why += (why.empty() || left_out.empty() ? "" : " ") + left_out;
   }
   ComparisonAnswer answer;
   if (cases.empty()) return answer;
-  answer.headline = headline_of(Judge(comparison, cases.front().answer.case_name), cases);
+  answer.headline = headline_of(comparison, cases);
   std::vector<std::string> yardsticks;
   for (const Speedup& speedup : comparison.table.front().speedups)
     yardsticks.push_back(speedup.name);

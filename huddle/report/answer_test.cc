@@ -172,7 +172,7 @@ TEST(Answer, DoesNotJudgeAStrategyByTheSeedsThatHappenedToEndWell) {
   const ComparisonAnswer answer = answer_of(comparison_of(runs, {""}));
   EXPECT_EQ(answer.cases[0].winner, "");
   EXPECT_EQ(answer.cases[0].result, "nothing beats bsp");
-  EXPECT_NE(answer.cases[0].why.find("did not end well: sesgd."), std::string::npos)
+  EXPECT_NE(answer.cases[0].why.find("not all runs ended well: sesgd."), std::string::npos)
       << answer.cases[0].why;
 }
 
@@ -196,10 +196,44 @@ TEST(Answer, MeasuresNobodyByABaselineThatFailedWithSomeSeeds) {
   Comparison comparison = comparison_of(runs, {""});
   EXPECT_FALSE(comparison.table[2].speedups[0].of_step);
   EXPECT_EQ(answer_of(comparison).cases[0].winner, "");
-  EXPECT_EQ(answer_of(comparison).cases[0].result, "nothing to measure by, for runs of bsp failed");
+  EXPECT_EQ(answer_of(comparison).cases[0].result,
+            "nothing to measure by: not all runs of bsp ended well");
   comparison.target = Target{.of = Target::Of::accuracy, .baseline = "bsp", .below = 0.003};
-  EXPECT_EQ(answer_of(comparison).cases[0].result, "nothing to measure by, for runs of bsp failed")
+  EXPECT_EQ(answer_of(comparison).cases[0].result,
+            "nothing to measure by: not all runs of bsp ended well")
       << "nobody knows who would have reached the target";
+}
+
+TEST(Answer, MeasuresNobodyByWhatIsLeftOfSeveralBaselines) {
+  std::vector runs = with_two_seeds();
+  for (ComparedRun& run : runs)
+    if (run.label == "sesgd") run.outcome.status = run.seed == 1 ? "diverged" : "complete";
+  const std::vector<ComparedStrategy> strategies{{.label = "bsp", .baselines = {"exact"}},
+                                                 {.label = "sesgd", .baselines = {"exact"}},
+                                                 {.label = "p_reduce"}};
+  Comparison comparison = comparison_of(runs, {""});
+  comparison.table = compare_runs(runs, strategies);
+  EXPECT_EQ(answer_of(comparison).cases[0].winner, "") << "sesgd might have been the fastest";
+  EXPECT_FALSE(target_for({.baseline = "exact", .below = 0.003}, "", 2, runs, strategies));
+}
+
+TEST(Answer, NamesAWinnerWhereTheBaselineWasNotAskedFor) {
+  std::vector runs{run_of("near", "bsp", 2, kBound), run_of("near", "sesgd", 1, kBound),
+                   run_of("far", "sesgd", 2, kBound), run_of("far", "p_reduce", 1, kBound)};
+  EXPECT_EQ(answer_of(comparison_of(runs, {"near", "far"})).headline,
+            (Lines{"Near: sesgd, 2.00x.", "Far: p_reduce."}));
+}
+
+TEST(Answer, JudgesCasesThatAreTimedOnlyByTheirSteps) {
+  std::vector runs{run_of("trained", "bsp", 2, kBound), run_of("trained", "sesgd", 1, kBound),
+                   run_of("timed", "bsp", 2, kBound), run_of("timed", "sesgd", 0.5, kBound)};
+  for (const std::size_t i : {0u, 1u}) {
+    runs[i].outcome.curve = {point(10, *runs[i].outcome.seconds, 0.9)};
+    runs[i].outcome.accuracy["consensus"] = 0.9;
+  }
+  const Target target{.of = Target::Of::accuracy, .value = 0.9};
+  EXPECT_EQ(answer_of(comparison_of(runs, {"trained", "timed"}, target)).headline,
+            (Lines{"Trained: sesgd, 2.00x.", "Timed: sesgd, 4.00x (a step)."}));
 }
 
 TEST(Answer, SaysWhoseEndItMeans) {

@@ -156,17 +156,19 @@ std::vector<std::string> yardsticks(std::span<const ComparedStrategy> strategies
   return names;
 }
 
-// The one that carries `name` in this case and has the least of `time`.
+// The one that carries `name` in this case and has the least of `time`. Nobody where one of them
+// failed: it might have been the fastest.
 const Contestant* fastest(const std::vector<Contestant>& all,
                           std::span<const ComparedStrategy> strategies, const std::string& name,
                           const std::string& case_name, std::optional<Spread> ComparedRow::*time) {
   const Contestant* best = nullptr;
   for (const Contestant& one : all) {
     const std::vector<std::string>& names = strategy_of(one.row.label, strategies).baselines;
-    if (one.row.case_name == case_name && one.row.*time && one.row.is_whole() &&
-        std::find(names.begin(), names.end(), name) != names.end() &&
-        (!best || (one.row.*time)->mean < (best->row.*time)->mean))
-      best = &one;
+    if (one.row.case_name != case_name ||
+        std::find(names.begin(), names.end(), name) == names.end())
+      continue;
+    if (!one.row.is_whole()) return nullptr;
+    if (one.row.*time && (!best || (one.row.*time)->mean < (best->row.*time)->mean)) best = &one;
   }
   return best;
 }
@@ -229,8 +231,11 @@ std::optional<Target> target_for(const Target& target, const std::string& case_n
   std::optional<double> best;
   for (const ComparedRun& run : runs) {
     const std::vector<std::string>& names = strategy_of(run.label, strategies).baselines;
-    if (run.case_name == case_name && run.seed == seed && run.outcome.is_complete() &&
-        std::find(names.begin(), names.end(), target.baseline) != names.end())
+    if (run.case_name != case_name ||
+        std::find(names.begin(), names.end(), target.baseline) == names.end())
+      continue;
+    if (!run.outcome.is_complete()) return {};
+    if (run.seed == seed)
       best = std::max(best, named(&RunOutcome::accuracy, "consensus")(run.outcome));
   }
   if (!best) return {};

@@ -135,7 +135,7 @@ std::optional<ConsensusCost> consensus_cost(const RunOutcome& average);
 
 // The target of runs with this seed in one case, its value worked out where it is over a baseline:
 // with the same seed, so that one seed's luck is the same for all. Of several strategies of this
-// name the most accurate counts. Nothing where none has an accuracy.
+// name the most accurate counts. Nothing where none has an accuracy, or runs of them failed.
 std::optional<Target> target_for(const Target& target, const std::string& case_name, int seed,
                                  std::span<const ComparedRun> runs,
                                  std::span<const ComparedStrategy> strategies);

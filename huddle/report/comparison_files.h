@@ -39,6 +39,7 @@ struct Training {
 struct Tuning {
   std::string id;
   std::string case_name;
+  int other_cases = 0;  // That it serves too.
   std::string label;
   std::string value;  // Of the learning rate, as typed.
   std::string status;

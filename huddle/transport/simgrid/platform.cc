@@ -152,13 +152,14 @@ void Platform::start(Flight flight) {
   const Way& way = *flight.stream.way;
   flight.begin = sg::Engine::get_clock();
   if (watch_) watch_->before_start(way.route.links);
-  note(way, 1, is_cut(way) ? 0 : flight.bytes);
+  note(way, 1, 0);
   soon([this, flight = std::move(flight)]() mutable {  // Called once.
     const Way& of_it = *flight.stream.way;
     if (is_cut(of_it)) {  // SimGrid would fail it before we know its name.
       end(std::move(flight), Ending::broken);
       return;
     }
+    note(of_it, 0, flight.bytes);
     const sg::CommPtr message = sg::Comm::sendto_init(host(of_it.from), host(of_it.to));
     message->set_payload_size(static_cast<std::uint64_t>(std::max(1.0, std::round(flight.bytes))));
     message->detach();
