@@ -26,7 +26,11 @@ double accuracy(torch::nn::Sequential& model, const huddle::Dataset& test) {
 
 }  // namespace
 
-int main() {
+int main(int count, char**) {
+  if (count > 1) {
+    std::puts("train_digits takes no options: it trains a classifier of digits with four workers.");
+    return 2;
+  }
   const huddle::ImageData digits = huddle::load_data("digits", "");
   const std::vector<int> labels = huddle::label_values(digits.train);
   double result = 0;

@@ -199,6 +199,14 @@ class Resuming(TemporaryFolder):
         for key, tensor in self.weights("whole").items():
             self.assertTrue(tensor.equal(self.weights("resumed")[key]), key)
 
+    def test_what_a_killed_process_leaves_is_its_own_when_it_goes_on(self):
+        saved, out = self.folder / "saved", self.folder / "out"
+        answer = huddle("train", "--workers", 2, "--steps", 5, "--save", saved, "--out", out, "--quiet")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        (out / "summary.json").unlink()  # Which is written last.
+        answer = huddle("train", "--resume", saved, "--save", saved, "--out", out, "--steps", 9, "--quiet")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+
     def refuse(self, *arguments, word, more=()):
         answer = huddle("train", *arguments)
         self.assertEqual(answer.returncode, 2, answer.stderr)
@@ -322,6 +330,13 @@ class Endings(TemporaryFolder):
                 # The slowest may still have been in the exchange of the step before.
                 self.assertIn(summary["steps_done"], (6, 7, 8))
                 self.steps()
+
+    def test_a_run_that_nobody_survives_has_failed(self):
+        for strategy in ("bsp", "p_reduce:group=2"):
+            answer = huddle("train", "--workers", 2, "--strategy", strategy, "--kill", "0@5", "--kill", "1@5",
+                            "--steps", 20, "--out", self.folder / "out", "--replace")
+            self.assertEqual(answer.returncode, 1, answer.stderr)
+            self.assertTrue(self.summary()["status"].startswith("failed: "), self.summary()["status"])
 
     def test_a_run_that_diverges_ends_and_keeps_its_files(self):
         common = ("train", "--workers", 3, "--data", "quadratic", "--lr", "1e6")

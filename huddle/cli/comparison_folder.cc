@@ -76,6 +76,9 @@ bool check_contents(const std::filesystem::path& folder, const std::string& scen
   check_replaceable(folder / "results.json", OwnFile::results, Older::replace, place);
   check_replaceable(folder / "report.html", OwnFile::report, Older::replace, place);
   const std::optional<std::string> before = compared_in(folder);
+  for (const char* part : {"summary.json", "steps.jsonl"})
+    if (std::filesystem::exists(folder / part))
+      throw UsageError(concat(place, ": it holds a run (", part, "); name another folder."));
   for (const char* part : {"cases", "runs", kLock})
     if (!before && std::filesystem::exists(folder / part))
       throw UsageError(concat(place, ": there is a '", part, "' that no comparison has written; ",

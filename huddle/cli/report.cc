@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "huddle/cli/commands.h"
+#include "huddle/core/error.h"
 #include "huddle/core/ids.h"
 #include "huddle/report/format.h"
 #include "huddle/report/html_report.h"
@@ -56,7 +57,9 @@ class ReadingLine {
   bool is_shown_ = false;
 };
 
-void make_report(const ReportConfig& config) {
+void make_report(const CLI::App& command, const ReportConfig& config) {
+  if (command.count("--out") > 0 && config.out.empty())
+    throw UsageError("--out is empty; name a file, as report.html.");
   const std::filesystem::path file =
       config.out.empty() ? config.folders.front() / "report.html" : config.out;
   {
@@ -82,8 +85,8 @@ void add_report_command(CLI::App& program, int& status) {
       "Examples:\n  huddle train --engine sim --strategy sesgd --out out/sesgd\n  huddle train "
       "--engine sim --strategy bsp --out out/bsp\n  huddle report out/sesgd out/bsp --out "
       "report.html\nWhat the page shows: docs/report.md.");
-  command->callback([config, &status] {
-    make_report(*config);
+  command->callback([config, command, &status] {
+    make_report(*command, *config);
     status = 0;
   });
 }

@@ -23,7 +23,7 @@ void collect(ConfigSection& section, const ConfigTable& table, const std::string
       sweep.push_back({path, std::get<std::vector<ConfigValue>>(entry.value.value)});
     else
       section.refuse_key("sweep", concat("gives '", path, "' as ", shown(entry.value),
-                                         "; write a list of values, [1, 2, 8]."));
+                                         "; write a list of one or more values, [1, 2, 8]."));
   }
 }
 

@@ -144,7 +144,7 @@ void adopt_cluster(const CLI::App& command, TrainConfig& config, const Cluster& 
   for (const Death& death : cluster.deaths)
     require(!config.cluster.empty() || config.epochs > 0 || death.step.value < config.steps,
             concat("--kill names step ", death.step.value, ", but the run has only ", config.steps,
-                   "."));
+                   "; name for example step ", config.steps / 2, "."));
 }
 
 // `resumed`: the checkpoint that the run goes on from, if it does.
@@ -158,7 +158,9 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
   check_fits(config, run.cluster, 0);
   const UpdateOptions update = update_of(config);
   const auto check_with_steps = [&](std::int64_t steps) {
-    check_strategy(config.strategy, {run.cluster, update, config.clip_norm, steps});
+    check_named("--strategy", config.strategy, [&] {
+      check_strategy(config.strategy, {run.cluster, update, config.clip_norm, steps});
+    });
   };
   check_with_steps(config.epochs > 0 ? 0 : config.steps);  // Of epochs, only the data tells.
   require(config.save_every == 0 || !follows_time(config.strategy),
@@ -188,7 +190,8 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
   check_fits(config, run.cluster, parameter_bytes(*run.problem));
   require(!resumed || resumed->step < config.steps,
           concat("the checkpoint in ", config.resume, " has done ", resumed ? resumed->step : 0,
-                 " steps already; give --steps more than that."));
+                 " steps already; give more by --steps or --epochs, as --steps ",
+                 resumed ? 2 * resumed->step : 0, "."));
   run.options = options_of(config, run, update, payload_scale);
   if (resumed)
     run.options.resume = [folder = CheckpointFolder(config.resume), info = *resumed](
@@ -209,8 +212,11 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
   try {
     prepare(command, config, run, resumed);
   } catch (const UsageError& error) {
-    throw UsageError(concat(error.what(), " Options that were not typed are those of ",
-                            config.resume, "/", kCheckpointIndex, "."));
+    const std::string_view what = error.what();
+    for (const char* typed : {"--out", "--save", "--timeline"})
+      if (what.starts_with(typed)) throw;
+    throw UsageError(concat(what, " Options that were not typed are those of ", config.resume, "/",
+                            kCheckpointIndex, "."));
   }
 }
 

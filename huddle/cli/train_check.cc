@@ -6,6 +6,7 @@
 #include "huddle/core/error.h"
 #include "huddle/core/spec.h"
 #include "huddle/core/text.h"
+#include "huddle/train/dataset.h"
 #include "huddle/train/learning_rate.h"
 
 namespace huddle {
@@ -78,7 +79,20 @@ void require(bool condition, const std::string& message) {
   if (!condition) throw UsageError(message);
 }
 
+void check_named(const std::string& option, const std::string& value,
+                 const std::function<void()>& check) {
+  try {
+    check();
+  } catch (const UsageError& error) {
+    throw UsageError(concat(option, " ", value, ": ", error.what()));
+  }
+}
+
 void check_options(const CLI::App& command, const TrainConfig& config) {
+  check_named("--engine", config.engine,
+              [&] { find_info("engine", known_engines(), parse_spec(config.engine).name); });
+  check_named("--data", config.data,
+              [&] { find_info("data set", known_data(), parse_spec(config.data).name); });
   check_numbers(config);
   check_paths(command);
   check_idle(command, config);
@@ -98,10 +112,15 @@ void check_length(const TrainConfig& config) {
           concat("--epochs ", config.epochs, " make ", config.steps,
                  " steps of this data; no run has more than ",
                  static_cast<std::int64_t>(kMostSteps), "; give for example --epochs 2."));
-  LearningRate(config.schedule, config.learning_rate, config.steps);
+  check_named("--schedule", config.schedule,
+              [&] { LearningRate(config.schedule, config.learning_rate, config.steps); });
   require(config.swa_start < config.steps,
           concat("--swa-start is ", config.swa_start, ", past the end of a run of ", config.steps,
                  " steps; ", config.steps * 3 / 4, " would leave the last quarter."));
+  require(config.evaluate_every <= config.steps,
+          concat("--evaluate-every is ", config.evaluate_every, ", past the end of a run of ",
+                 config.steps, " steps; ", std::max<std::int64_t>(1, config.steps / 10),
+                 " would judge it ten times."));
   require(config.save_every <= config.steps,
           concat("--save-every is ", config.save_every, ", past the end of a run of ", config.steps,
                  " steps; --save alone writes one checkpoint at the end."));

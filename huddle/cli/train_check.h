@@ -4,6 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
 
 #include "huddle/cli/train_config.h"
@@ -12,6 +13,10 @@ namespace huddle {
 
 // Throws UsageError with `message` unless the condition holds.
 void require(bool condition, const std::string& message);
+
+// Does `check`, and puts the option as typed before whatever it finds wrong.
+void check_named(const std::string& option, const std::string& value,
+                 const std::function<void()>& check);
 
 // Throws UsageError for a number that no run could be made with, and for an option that would do
 // nothing beside the others. `command` knows which options were given.

@@ -112,6 +112,14 @@ Cluster cluster_of_options(TrainConfig config) {
   return cluster;
 }
 
+// Those that were typed.
+std::string network_options(const TrainConfig& config) {
+  std::vector<std::string> typed;
+  if (!config.latency.empty()) typed.push_back(concat("--latency ", config.latency));
+  if (!config.bandwidth.empty()) typed.push_back(concat("--bandwidth ", config.bandwidth));
+  return typed.empty() ? "" : concat(joined(typed), ": ");
+}
+
 // Throws UsageError with all that is wrong with it, under the options that say so.
 void check_cluster(const TrainConfig& config, const Cluster& cluster) {
   using Part = ClusterProblem::Part;
@@ -125,7 +133,7 @@ void check_cluster(const TrainConfig& config, const Cluster& cluster) {
         option = concat("--slow ", config.slow.at(problem.index), ": ");
       if (problem.part == Part::death)
         option = concat("--kill ", config.kill.at(problem.index), ": ");
-      if (problem.part == Part::network) option = "--latency, --bandwidth: ";
+      if (problem.part == Part::network) option = network_options(config);
       if (problem.part == Part::compute) option = "--compute, --jitter: ";
     }
     sentences.push_back(option + problem.sentence);

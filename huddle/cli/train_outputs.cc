@@ -18,6 +18,7 @@ bool holds_this_run(const TrainConfig& config) {
   const fs::path file = fs::path(config.out) / "summary.json";
   if (config.resume.empty()) return false;
   if (is_same_path(config.out, config.resume)) return true;
+  if (!fs::exists(file)) return true;  // A run that was killed leaves its steps, and no summary.
   if (!is_own(file, OwnFile::summary)) return false;
   const Json found = Json::parse(read_file(file, kMostResultBytes), nullptr, false);
   const Json wanted = {{"strategy", config.strategy}, {"data", config.data},
@@ -38,11 +39,6 @@ void check_out(const TrainConfig& config, Older older) {
 }
 
 void check_timeline(const TrainConfig& config, Older older) {
-  for (const char* name : {"summary.json", "steps.jsonl"})
-    require(config.out.empty() ||
-                !is_same_path(config.timeline, (fs::path(config.out) / name).string()),
-            concat("--timeline ", config.timeline, " is a file that --out ", config.out,
-                   " writes; name another, as timeline.json."));
   check_replaceable(config.timeline, OwnFile::timeline, older,
                     concat("--timeline ", config.timeline));
 }
@@ -63,6 +59,32 @@ void check_save(const TrainConfig& config, Older older) {
                  config.save, ", name another folder, or give it up with --replace."));
 }
 
+// What one option writes must not be what another writes, or a folder of it.
+void check_apart(const TrainConfig& config) {
+  struct Written {
+    std::string option;
+    fs::path path;
+  };
+  std::vector<Written> files;
+  std::vector<Written> folders;
+  const auto add = [&](const std::string& option, const std::string& folder,
+                       std::initializer_list<const char*> names) {
+    if (folder.empty()) return;
+    folders.push_back({concat(option, " ", folder), folder});
+    for (const char* name : names)
+      files.push_back({concat(option, " ", folder), fs::path(folder) / name});
+  };
+  add("--out", config.out, {"summary.json", "steps.jsonl"});
+  add("--save", config.save, {"checkpoint.json", "consensus.pt"});
+  if (!config.timeline.empty())
+    folders.push_back({concat("--timeline ", config.timeline), config.timeline});
+  for (const Written& one : folders)
+    for (const Written& file : files)
+      require(!is_same_path(one.path.string(), file.path.string()),
+              concat(one.option, " is a file that ", file.option,
+                     " writes; name another, as out/elsewhere."));
+}
+
 }  // namespace
 
 bool is_same_path(const std::string& one, const std::string& other) {
@@ -75,6 +97,7 @@ void check_outputs(const TrainConfig& config) {
   const bool writes = !config.out.empty() || !config.timeline.empty() || !config.save.empty();
   require(writes || !config.replace,
           "--replace would do nothing: there is no --out, --save or --timeline; leave it out.");
+  check_apart(config);
   const Older older = config.replace ? Older::replace : Older::refuse;
   if (!config.out.empty()) check_out(config, older);
   if (!config.timeline.empty()) check_timeline(config, older);

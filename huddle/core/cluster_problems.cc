@@ -93,7 +93,7 @@ class Finder {
 
   bool expect_bandwidth(std::string_view what, double value) {
     return expect(value >= kLeastBandwidth, what, value, " bytes/s",
-                  concat("at least ", kLeastBandwidth, " bytes/s (1 bps)"));
+                  concat("at least ", kLeastBandwidth, " bytes/s (1 bps), as 10Gbps"));
   }
 
   // Without workers every mention of one would be wrong; that there are none is said once.

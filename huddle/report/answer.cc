@@ -107,6 +107,14 @@ class Judge {
     return outcomes;
   }
 
+  // Mean over the seeds; nothing where the target is a loss, or nobody knows it.
+  std::optional<double> target_accuracy() const {
+    if (!by_target() || comparison_.target->of != Target::Of::accuracy) return {};
+    if (comparison_.target->baseline.empty()) return comparison_.target->value;
+    const std::optional<Target> mean = mean_target(rows_.front()->case_name, comparison_.runs);
+    return mean ? std::optional(mean->value) : std::nullopt;
+  }
+
   // Mean over the seeds.
   std::optional<double> steps_to_target(Row row) const {
     if (!by_target() || !row->time_to_target) return {};
@@ -152,9 +160,28 @@ std::string price_text(const Judge& judge, Row winner) {
   if (!best || !winner->accuracy_consensus) return "";
   const double loss = best->accuracy_consensus->mean - winner->accuracy_consensus->mean;
   if (loss <= kNotWorthSaying) return "";
-  return fmt::format(" Its accuracy at the end is {:.1f} points below that of {}: {} against {}.",
-                     loss * 100, best->label, format_percent(winner->accuracy_consensus->mean),
-                     format_percent(best->accuracy_consensus->mean));
+  return fmt::format(
+      "The accuracy of {} at the end is {:.1f} points below that of {}: {} against {}.",
+      winner->label, loss * 100, best->label, format_percent(winner->accuracy_consensus->mean),
+      format_percent(best->accuracy_consensus->mean));
+}
+
+// Of a baseline that was compared and by which no factor can be told.
+std::string unreached_text(const Judge& judge) {
+  std::vector<std::string> labels;
+  for (const Row row : judge.rows())
+    if (!row->carries.empty() && judge.by_target() && !row->time_to_target)
+      labels.push_back(row->label);
+  return labels.empty() ? "" : fmt::format("Without the target: {}.", joined(labels));
+}
+
+// A target is reached where a curve first crosses it; curves of few steps fall below it again.
+std::string below_target_text(const Judge& judge, Row winner) {
+  const std::optional<double> target = judge.target_accuracy();
+  if (!target || !winner->accuracy_consensus || winner->accuracy_consensus->mean >= *target)
+    return "";
+  return fmt::format("{} ends below the target that it reached: {} against {}.", winner->label,
+                     format_percent(winner->accuracy_consensus->mean), format_percent(*target));
 }
 
 // "its step is 2.50x as fast, it sends ... and takes ...": how `row` differs from `base`.
@@ -247,8 +274,11 @@ Judged judge_case(const Judge& judge, const std::string& case_name) {
                 {fastest}};
   const std::string factors = factors_text({fastest}, judge.by_target());
   if (!factors.empty()) judged.answer.result += ", " + factors;
-  if (base) judged.answer.why = why_text(judge, fastest, fastest->label, base);
-  judged.answer.why += price_text(judge, fastest);
+  std::vector<std::string> sentences{
+      base ? why_text(judge, fastest, fastest->label, base) : unreached_text(judge),
+      below_target_text(judge, fastest), price_text(judge, fastest)};
+  std::erase(sentences, "");
+  judged.answer.why = joined(sentences, " ");
   return judged;
 }
 

@@ -268,8 +268,14 @@ std::vector<CurvePoint> retimed(std::span<const CurvePoint> curve, std::span<con
 RunOutcome joined_outcome(const RunOutcome& trained, const RunOutcome& timed,
                           std::span<const Time> ends) {
   if (!timed.is_complete()) return timed;
-  if (!trained.is_complete()) return trained;
   RunOutcome both = trained;
+  if (!trained.is_complete()) {  // Its times are those of a smaller model, and mean nothing.
+    both.seconds = both.step_seconds = both.bytes_sent_per_worker = std::nullopt;
+    both.time.clear();
+    both.links.clear();
+    both.curve.clear();
+    return both;
+  }
   both.seconds = timed.seconds;
   both.step_seconds = timed.step_seconds;
   both.bytes_sent_per_worker = timed.bytes_sent_per_worker;

@@ -154,6 +154,8 @@ TEST(Comparison, ValuesOfOneRunMeetTheTimesOfAnother) {
   EXPECT_DOUBLE_EQ(bottleneck_of(both)->load, 0.5);
   trained.status = "failed: no data";
   EXPECT_EQ(joined_outcome(trained, timed, ends).status, "failed: no data");
+  EXPECT_FALSE(joined_outcome(trained, timed, ends).step_seconds)
+      << "it was trained as another model than it was timed";
 }
 
 TEST(Comparison, SharesOfTimeAreTakenOverAllWorkers) {

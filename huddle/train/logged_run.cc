@@ -46,6 +46,9 @@ TrainResult run_logged(Launcher& launcher, const TrainOptions& options,
   summary.steps = options.steps;
   summary.links = launcher.link_uses();
   for (const Loss& loss : losses) summary.lost.push_back(loss.reason);
+  if (!result.error && std::ssize(losses) == options.workers)
+    result.error = std::make_exception_ptr(
+        Error(concat("no worker is left, and no model with them: ", losses.front().reason)));
   return result;
 }
 

@@ -16,6 +16,15 @@ function speedupOf(row, baseline, measure) {
   return isNumber(speedup) ? speedup : null;
 }
 
+// Between which factors the seeds leave the truth, as text; empty where they leave no doubt, or nobody knows.
+function intervalText(row, baseline, measure) {
+  const found = row.baselines.find((entry) => entry.name === baseline);
+  const interval = found ? found[`${kMeasures[measure].speedup}_interval`] : null;
+  if (!interval || !isNumber(interval.low) || !isNumber(interval.high)) return "";
+  const [low, high] = [formatTimes(interval.low), formatTimes(interval.high)];
+  return low === high ? "" : `${low} to ${high}`;
+}
+
 // Who stands for a baseline in these rows; it may be another one in each case.
 function baselineLabels(rows, baseline, measure) {
   const entries = rows.flatMap((row) => row.baselines).filter((entry) => entry.name === baseline);

@@ -19,9 +19,15 @@ function baselineWord(name, measure) {
   return named.length === 1 ? named[0] : name;
 }
 
+function timesWithInterval(row, name, measure) {
+  const interval = intervalText(row, name, measure);
+  const text = formatTimes(speedupOf(row, name, measure));
+  return interval ? [text, element("span", {class: "spread"}, ` (${interval})`)] : [text];
+}
+
 function speedupColumns(measure) {
   return baselines.map((name) =>
-    [`${measure === "step" ? "step" : "to target"}, over ${baselineWord(name, measure)}`, (row) => [formatTimes(speedupOf(row, name, measure))]]);
+    [`${measure === "step" ? "step" : "to target"}, over ${baselineWord(name, measure)}`, (row) => timesWithInterval(row, name, measure)]);
 }
 
 // [heading, row -> children] of the table, without columns in which nothing is known.

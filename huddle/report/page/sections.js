@@ -5,12 +5,12 @@
 function speedupSection() {
   if (baselines.length === 0) return null;
   const rows = rowsOf(data, state.caseName);
-  const over = baselineLabels(rows, state.baseline, state.measure).join(", ");
+  const over = baselineLabels(rows, state.baseline, state.measure).join(", ") || state.baseline;
   const what = state.measure === "step" ? "time of a step" : "time to the target";
   const bars = rows.map((row) => speedupBar(row, over)).sort((a, b) => (b.value ?? -1) - (a.value ?? -1));
   const largest = Math.max(1, ...bars.map((bar) => bar.value ?? 0));
   return section("Speed-up",
-    `How many times as fast as the baseline, by the ${what}. The line stands at 1x, the baseline itself.`,
+    `How many times as fast as the baseline, by the ${what}. The line stands at 1x, the baseline itself; in brackets, where seeds leave doubt, their 95 % interval.`,
     speedupPickers(), element("div", {class: "cards"},
       card(`Over ${over}${data.cases.length > 1 ? ` \u00b7 ${state.caseName}` : ""}`, null,
         barRows(bars, {largest, mark: 1})),
@@ -19,8 +19,10 @@ function speedupSection() {
 
 function speedupBar(row, over) {
   const value = speedupOf(row, state.baseline, state.measure);
+  const interval = intervalText(row, state.baseline, state.measure);
   return {
-    name: row.label, value, colour: styleOf(row.label).colour, text: value === null ? "no result" : formatTimes(value),
+    name: row.label, value, colour: styleOf(row.label).colour,
+    text: value === null ? "no result" : `${formatTimes(value)}${interval ? ` (${interval})` : ""}`,
     hint: [`${formatTimes(value)} over ${over}`, `${formatSeconds(meanOf(row.step_seconds))} a step`,
            ...(meanOf(row.time_to_target) === null ? [] : [`${formatSeconds(meanOf(row.time_to_target))} to the target`])]
       .join(", "),
