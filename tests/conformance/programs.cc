@@ -57,6 +57,7 @@ TEST_P(Conformance, AProgramHasTheEndpointOfItsWorker) {
   });
 }
 
+// Nobody ends before all have been answered: a service learns of ends, too.
 TEST_P(Conformance, AWorkerAndItsProgramSendEachOtherMessages) {
   run(2, [](Endpoint& endpoint) {
     const Tag request{Kind::control, Purpose::request, Lane{5}, {}};
@@ -77,6 +78,8 @@ TEST_P(Conformance, AWorkerAndItsProgramSendEachOtherMessages) {
     answered.wait(kDeadline);
     EXPECT_EQ(doubled.item<float>(), 42);
     service.wait(kDeadline);
+    for (const WorkerId peer : peers_of(endpoint)) tell(endpoint, peer, kTag, 1);
+    for (const WorkerId peer : peers_of(endpoint)) hear(endpoint, peer, kTag);
   });
 }
 
