@@ -15,7 +15,7 @@
 
 #include "huddle/collective/average.h"
 #include "huddle/collective/barrier.h"
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/report/format.h"
 #include "huddle/transport/threads/launcher.h"
 

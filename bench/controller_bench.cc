@@ -16,9 +16,9 @@
 
 #include "bench/must_hold.h"
 #include "huddle/collective/barrier.h"
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/report/format.h"
-#include "huddle/strategy/controller.h"
+#include "huddle/strategy/p_reduce/controller.h"
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {

@@ -28,7 +28,7 @@
 #include "bench/simulate.h"
 #include "huddle/collective/average.h"
 #include "huddle/report/format.h"
-#include "huddle/train/problem.h"
+#include "huddle/train/models/problem.h"
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {

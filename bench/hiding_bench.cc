@@ -20,12 +20,12 @@
 
 #include "bench/measure_alone.h"
 #include "bench/must_hold.h"
-#include "huddle/core/cost.h"
-#include "huddle/core/text.h"
+#include "huddle/cluster/cost.h"
+#include "huddle/base/text.h"
 #include "huddle/report/format.h"
 #include "huddle/train/timing.h"
 #include "huddle/train/trainer.h"
-#include "huddle/transport/simgrid/launcher.h"
+#include "huddle/transport/sim/launcher.h"
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {

@@ -11,9 +11,9 @@
 #include <exception>
 #include <type_traits>
 
-#include "huddle/core/error.h"
-#include "huddle/core/ids.h"
-#include "tests/in_child.h"
+#include "huddle/base/error.h"
+#include "huddle/base/ids.h"
+#include "tests/support/in_child.h"
 
 namespace huddle {
 

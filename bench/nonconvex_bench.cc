@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "huddle/core/random.h"
+#include "huddle/base/random.h"
 #include "huddle/report/format.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/strategy/step.h"

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/huddle.h"
 #include "huddle/report/format.h"
-#include "huddle/train/models.h"
+#include "huddle/train/models/models.h"
 
 namespace huddle {
 namespace {

@@ -23,8 +23,8 @@
 #include "bench/measure_alone.h"
 #include "bench/must_hold.h"
 #include "bench/simulate.h"
-#include "huddle/core/schedule_kinds.h"
-#include "huddle/core/text.h"
+#include "huddle/schedule/schedule_kinds.h"
+#include "huddle/base/text.h"
 #include "huddle/report/format.h"
 
 namespace huddle {

@@ -5,9 +5,9 @@
 #include <exception>
 #include <string>
 
-#include "huddle/core/cluster.h"
+#include "huddle/cluster/cluster.h"
 #include "huddle/train/timing.h"
-#include "huddle/transport/simgrid/launcher.h"
+#include "huddle/transport/sim/launcher.h"
 
 namespace huddle {
 

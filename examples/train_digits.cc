@@ -9,8 +9,8 @@
 #include <cstdio>
 
 #include "huddle/huddle.h"
-#include "huddle/train/dataset.h"
-#include "huddle/train/sampler.h"
+#include "huddle/train/data/dataset.h"
+#include "huddle/train/data/sampler.h"
 
 namespace {
 

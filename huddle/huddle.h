@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/train/sync.h"
 #include "huddle/train/worker.h"
 #include "huddle/transport/threads/launcher.h"

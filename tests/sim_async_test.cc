@@ -9,12 +9,12 @@
 #include <map>
 #include <string>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/strategy/lanes.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/strategy/step.h"
 #include "huddle/train/timing.h"
-#include "huddle/transport/simgrid/launcher.h"
+#include "huddle/transport/sim/launcher.h"
 
 namespace huddle {
 namespace {

@@ -8,9 +8,9 @@
 #include <algorithm>
 
 #include "huddle/collective/average.h"
-#include "huddle/core/cost.h"
-#include "huddle/core/schedule.h"
-#include "huddle/transport/simgrid/launcher.h"
+#include "huddle/cluster/cost.h"
+#include "huddle/schedule/schedule.h"
+#include "huddle/transport/sim/launcher.h"
 
 namespace huddle {
 namespace {

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <map>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/report/format.h"
 #include "huddle/train/timing.h"
-#include "huddle/transport/simgrid/launcher.h"
+#include "huddle/transport/sim/launcher.h"
 #include "tests/conformance/talk.h"
 
 namespace huddle {

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "huddle/cli/memory.h"
-#include "huddle/train/problem.h"
+#include "huddle/train/models/problem.h"
 #include "huddle/train/timing.h"
-#include "huddle/transport/simgrid/launcher.h"
+#include "huddle/transport/sim/launcher.h"
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {

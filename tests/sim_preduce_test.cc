@@ -11,14 +11,14 @@
 #include <map>
 #include <sstream>
 
-#include "huddle/core/error.h"
-#include "huddle/core/random.h"
-#include "huddle/core/text.h"
+#include "huddle/base/error.h"
+#include "huddle/base/random.h"
+#include "huddle/base/text.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/strategy/step.h"
 #include "huddle/train/timing.h"
-#include "huddle/transport/simgrid/launcher.h"
-#include "tests/in_child.h"
+#include "huddle/transport/sim/launcher.h"
+#include "tests/support/in_child.h"
 
 namespace huddle {
 namespace {

@@ -10,10 +10,10 @@
 #include <map>
 #include <sstream>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/train/timing.h"
-#include "huddle/transport/simgrid/launcher.h"
-#include "tests/in_child.h"
+#include "huddle/transport/sim/launcher.h"
+#include "tests/support/in_child.h"
 
 namespace huddle {
 namespace {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <map>
 
-#include "huddle/core/cost.h"
-#include "huddle/core/error.h"
+#include "huddle/cluster/cost.h"
+#include "huddle/base/error.h"
 #include "tests/vectors.h"
 
 namespace huddle {

@@ -8,9 +8,9 @@
 #include <map>
 #include <vector>
 
-#include "huddle/core/error.h"
-#include "huddle/core/group_former.h"
-#include "huddle/core/staleness.h"
+#include "huddle/base/error.h"
+#include "huddle/strategy/p_reduce/group_former.h"
+#include "huddle/strategy/p_reduce/staleness.h"
 #include "tests/vectors.h"
 
 namespace huddle {

@@ -6,10 +6,10 @@
 #include <functional>
 #include <map>
 
-#include "huddle/core/contraction.h"
-#include "huddle/core/error.h"
-#include "huddle/core/mixing.h"
-#include "huddle/core/schedule.h"
+#include "huddle/schedule/contraction.h"
+#include "huddle/base/error.h"
+#include "huddle/schedule/mixing.h"
+#include "huddle/schedule/schedule.h"
 #include "tests/vectors.h"
 
 namespace huddle {

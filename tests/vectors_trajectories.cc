@@ -6,16 +6,16 @@
 
 #include <cmath>
 
-#include "huddle/core/error.h"
-#include "huddle/strategy/partial_average.h"
+#include "huddle/base/error.h"
+#include "huddle/strategy/p_reduce/partial_average.h"
 #include "huddle/strategy/registry.h"
-#include "huddle/strategy/rounds.h"
+#include "huddle/strategy/local_sgd/rounds.h"
 #include "huddle/strategy/step.h"
 #include "huddle/transport/threads/launcher.h"
-#include "tests/in_child.h"
+#include "tests/support/in_child.h"
 #include "tests/vectors.h"
 #ifdef HUDDLE_WITH_SIM
-#include "huddle/transport/simgrid/launcher.h"
+#include "huddle/transport/sim/launcher.h"
 #endif
 
 namespace huddle {

@@ -11,21 +11,21 @@
 #include <optional>
 #include <set>
 
-#include "huddle/cli/children.h"
+#include "huddle/compare/scenario/children.h"
 #include "huddle/cli/commands.h"
 #include "huddle/cli/compare_rules.h"
-#include "huddle/cli/comparison_folder.h"
+#include "huddle/compare/scenario/comparison_folder.h"
 #include "huddle/cli/engines.h"
 #include "huddle/cli/interrupt.h"
 #include "huddle/cli/number_option.h"
-#include "huddle/cli/scenario_folder.h"
-#include "huddle/cli/tuning.h"
-#include "huddle/core/error.h"
-#include "huddle/core/text.h"
-#include "huddle/report/comparison_files.h"
-#include "huddle/report/comparison_table.h"
+#include "huddle/compare/scenario/scenario_folder.h"
+#include "huddle/compare/scenario/tuning.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
+#include "huddle/compare/comparison_files.h"
+#include "huddle/compare/comparison_table.h"
 #include "huddle/report/format.h"
-#include "huddle/report/html_report.h"
+#include "huddle/report/page/html_report.h"
 #include "huddle/report/runs_progress.h"
 
 namespace huddle {

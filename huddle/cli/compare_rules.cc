@@ -11,15 +11,15 @@
 
 #include "huddle/cli/engines.h"
 #include "huddle/cli/parse_errors.h"
-#include "huddle/cli/train_check.h"
-#include "huddle/cli/train_config.h"
-#include "huddle/core/error.h"
-#include "huddle/core/text.h"
-#include "huddle/core/units.h"
+#include "huddle/cli/train/train_check.h"
+#include "huddle/cli/train/train_config.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
+#include "huddle/base/units.h"
 #include "huddle/strategy/registry.h"
-#include "huddle/train/dataset.h"
-#include "huddle/train/models.h"
-#include "huddle/train/split.h"
+#include "huddle/train/data/dataset.h"
+#include "huddle/train/models/models.h"
+#include "huddle/train/data/split.h"
 
 namespace huddle {
 namespace {

@@ -3,8 +3,8 @@
 
 #pragma once
 
-#include "huddle/cli/comparison_plan.h"
-#include "huddle/cli/scenario_file.h"
+#include "huddle/compare/scenario/comparison_plan.h"
+#include "huddle/compare/scenario/scenario_file.h"
 
 namespace huddle {
 

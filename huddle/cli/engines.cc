@@ -1,9 +1,9 @@
 #include "huddle/cli/engines.h"
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/transport/threads/launcher.h"
 #ifdef HUDDLE_WITH_SIM
-#include "huddle/transport/simgrid/launcher.h"
+#include "huddle/transport/sim/launcher.h"
 #endif
 
 namespace huddle {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <thread>
 
-#include "huddle/core/ids.h"
+#include "huddle/base/ids.h"
 
 namespace huddle {
 

@@ -6,14 +6,14 @@
 
 #include "huddle/cli/commands.h"
 #include "huddle/cli/engines.h"
-#include "huddle/cli/scenario_folder.h"
-#include "huddle/core/error.h"
-#include "huddle/core/spec.h"
-#include "huddle/core/text.h"
+#include "huddle/compare/scenario/scenario_folder.h"
+#include "huddle/base/error.h"
+#include "huddle/base/spec.h"
+#include "huddle/base/text.h"
 #include "huddle/strategy/registry.h"
-#include "huddle/train/dataset.h"
+#include "huddle/train/data/dataset.h"
 #include "huddle/train/learning_rate.h"
-#include "huddle/train/models.h"
+#include "huddle/train/models/models.h"
 
 namespace huddle {
 namespace {

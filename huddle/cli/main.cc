@@ -8,7 +8,7 @@
 
 #include "huddle/cli/commands.h"
 #include "huddle/cli/parse_errors.h"
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

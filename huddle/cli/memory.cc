@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "huddle/core/error.h"
-#include "huddle/core/text.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
 #include "huddle/report/format.h"
 #include "huddle/strategy/registry.h"
 

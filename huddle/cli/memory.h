@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "huddle/core/cluster.h"
+#include "huddle/cluster/cluster.h"
 
 namespace huddle {
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <string>
 
-#include "huddle/core/error.h"
-#include "tests/scratch_folder.h"
+#include "huddle/base/error.h"
+#include "tests/support/scratch_folder.h"
 
 namespace huddle {
 namespace {

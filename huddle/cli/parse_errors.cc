@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "huddle/core/text.h"
+#include "huddle/base/text.h"
 
 namespace huddle {
 namespace {

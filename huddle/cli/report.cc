@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "huddle/cli/commands.h"
-#include "huddle/core/error.h"
-#include "huddle/core/ids.h"
+#include "huddle/base/error.h"
+#include "huddle/base/ids.h"
 #include "huddle/report/format.h"
-#include "huddle/report/html_report.h"
+#include "huddle/report/page/html_report.h"
 #include "huddle/report/progress.h"
 
 namespace huddle {

@@ -1,6 +1,6 @@
 // `huddle schedule`: who averages with whom, how fast that mixes, and what it sends.
 
-#include "huddle/core/schedule.h"
+#include "huddle/schedule/schedule.h"
 
 #include <fmt/format.h>
 
@@ -15,11 +15,11 @@
 
 #include "huddle/cli/commands.h"
 #include "huddle/cli/number_option.h"
-#include "huddle/core/cluster.h"
-#include "huddle/core/error.h"
-#include "huddle/core/mixing.h"
-#include "huddle/core/text.h"
-#include "huddle/core/traffic.h"
+#include "huddle/cluster/cluster.h"
+#include "huddle/base/error.h"
+#include "huddle/schedule/mixing.h"
+#include "huddle/base/text.h"
+#include "huddle/schedule/traffic.h"
 #include "huddle/report/format.h"
 #include "huddle/report/table.h"
 #include "huddle/strategy/registry.h"

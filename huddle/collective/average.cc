@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "huddle/core/error.h"
-#include "huddle/core/text.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
 
 namespace huddle {
 namespace {

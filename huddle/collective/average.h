@@ -19,7 +19,7 @@
 #include "huddle/collective/execute.h"
 #include "huddle/collective/plan.h"
 #include "huddle/collective/trace.h"
-#include "huddle/core/meter.h"
+#include "huddle/record/meter.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

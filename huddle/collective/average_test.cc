@@ -8,9 +8,9 @@
 
 #include <mutex>
 
-#include "huddle/core/error.h"
-#include "huddle/core/random.h"
-#include "huddle/core/text.h"
+#include "huddle/base/error.h"
+#include "huddle/base/random.h"
+#include "huddle/base/text.h"
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {

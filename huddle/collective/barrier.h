@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "huddle/core/group.h"
+#include "huddle/base/group.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

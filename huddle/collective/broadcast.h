@@ -6,7 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "huddle/core/group.h"
+#include "huddle/base/group.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

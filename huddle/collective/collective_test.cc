@@ -7,7 +7,7 @@
 #include "huddle/collective/broadcast.h"
 #include "huddle/collective/gather.h"
 #include "huddle/collective/roll_call.h"
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {

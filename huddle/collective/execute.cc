@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "huddle/collective/arithmetic.h"
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "huddle/collective/program.h"
-#include "huddle/core/meter.h"
+#include "huddle/record/meter.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

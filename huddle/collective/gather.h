@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "huddle/core/group.h"
+#include "huddle/base/group.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "huddle/collective/direct.h"
-#include "huddle/collective/halving_doubling.h"
-#include "huddle/collective/leader.h"
-#include "huddle/collective/pair.h"
-#include "huddle/collective/ring.h"
-#include "huddle/collective/sharded.h"
-#include "huddle/core/error.h"
+#include "huddle/collective/algorithms/direct.h"
+#include "huddle/collective/algorithms/halving_doubling.h"
+#include "huddle/collective/algorithms/leader.h"
+#include "huddle/collective/algorithms/pair.h"
+#include "huddle/collective/algorithms/ring.h"
+#include "huddle/collective/algorithms/sharded.h"
+#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

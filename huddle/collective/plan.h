@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "huddle/core/cluster.h"
-#include "huddle/core/group.h"
+#include "huddle/cluster/cluster.h"
+#include "huddle/base/group.h"
 
 namespace huddle {
 

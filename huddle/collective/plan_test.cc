@@ -10,7 +10,7 @@
 
 #include "huddle/collective/program.h"
 #include "huddle/collective/trace.h"
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

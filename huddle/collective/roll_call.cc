@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "huddle/core/group.h"
+#include "huddle/base/group.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "huddle/core/ids.h"
-#include "huddle/core/record.h"
+#include "huddle/base/ids.h"
+#include "huddle/record/record.h"
 
 namespace huddle {
 

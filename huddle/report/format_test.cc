@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "tests/scratch_folder.h"
+#include "tests/support/scratch_folder.h"
 
 namespace huddle {
 namespace {

@@ -3,9 +3,9 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
-#include "huddle/core/error.h"
-#include "huddle/core/read_file.h"
-#include "huddle/core/text.h"
+#include "huddle/base/error.h"
+#include "huddle/base/read_file.h"
+#include "huddle/base/text.h"
 
 namespace huddle {
 namespace {

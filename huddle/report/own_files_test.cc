@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/report/run_files.h"
 #include "huddle/report/timeline.h"
-#include "tests/scratch_folder.h"
+#include "tests/support/scratch_folder.h"
 
 namespace huddle {
 namespace {

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <utility>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/report/format.h"
 #include "huddle/report/table.h"
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "huddle/core/ids.h"
+#include "huddle/base/ids.h"
 
 namespace huddle {
 

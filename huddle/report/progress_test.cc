@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/report/table.h"
 
 namespace huddle {

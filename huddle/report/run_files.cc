@@ -13,9 +13,9 @@
 #include <system_error>
 #include <utility>
 
-#include "huddle/core/error.h"
-#include "huddle/core/replace_file.h"
-#include "huddle/core/text.h"
+#include "huddle/base/error.h"
+#include "huddle/base/replace_file.h"
+#include "huddle/base/text.h"
 #include "huddle/report/format.h"
 
 namespace huddle {

@@ -14,7 +14,7 @@
 #include <mutex>
 #include <string>
 
-#include "huddle/core/record.h"
+#include "huddle/record/record.h"
 
 namespace huddle {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "huddle/core/text.h"
+#include "huddle/base/text.h"
 #include "huddle/report/format.h"
 #include "huddle/report/table.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "huddle/core/error.h"
-#include "huddle/core/read_file.h"
-#include "huddle/core/text.h"
+#include "huddle/base/error.h"
+#include "huddle/base/read_file.h"
+#include "huddle/base/text.h"
 
 namespace huddle {
 namespace {

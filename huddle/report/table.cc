@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/report/figure_words.h"
 #include "huddle/report/format.h"
 

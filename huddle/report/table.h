@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "huddle/core/record.h"
+#include "huddle/record/record.h"
 
 namespace huddle {
 

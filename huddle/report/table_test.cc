@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

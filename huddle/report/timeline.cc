@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "huddle/core/error.h"
-#include "huddle/core/text.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
 #include "huddle/report/progress.h"
 
 namespace huddle {

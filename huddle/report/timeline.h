@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "huddle/core/link_load.h"
-#include "huddle/core/record.h"
+#include "huddle/cluster/link_load.h"
+#include "huddle/record/record.h"
 #include "huddle/report/trace_writer.h"
 
 namespace huddle {

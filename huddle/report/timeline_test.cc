@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
-#include "huddle/core/error.h"
-#include "tests/scratch_folder.h"
+#include "huddle/base/error.h"
+#include "tests/support/scratch_folder.h"
 
 namespace huddle {
 namespace {

@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
-#include "huddle/core/error.h"
-#include "huddle/core/text.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
 
 namespace huddle {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "huddle/core/ids.h"
+#include "huddle/base/ids.h"
 
 namespace huddle {
 

@@ -9,11 +9,11 @@
 #include <atomic>
 #include <cmath>
 
-#include "huddle/core/error.h"
-#include "huddle/core/schedule.h"
-#include "huddle/strategy/descent.h"
+#include "huddle/base/error.h"
+#include "huddle/schedule/schedule.h"
+#include "tests/support/descent.h"
 #include "huddle/strategy/registry.h"
-#include "huddle/strategy/server_messages.h"
+#include "huddle/strategy/parameter_server/server_messages.h"
 #include "huddle/strategy/step.h"
 #include "huddle/transport/threads/launcher.h"
 

@@ -1,4 +1,4 @@
-#include "huddle/strategy/descent.h"
+#include "tests/support/descent.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

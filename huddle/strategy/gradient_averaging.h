@@ -12,7 +12,7 @@
 #include <deque>
 
 #include "huddle/collective/average.h"
-#include "huddle/strategy/averages_in_flight.h"
+#include "huddle/replica/averages_in_flight.h"
 #include "huddle/strategy/lanes.h"
 #include "huddle/strategy/registry.h"
 

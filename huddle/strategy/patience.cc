@@ -1,6 +1,6 @@
 #include "huddle/strategy/patience.h"
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

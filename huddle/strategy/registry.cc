@@ -2,17 +2,17 @@
 
 #include <functional>
 
-#include "huddle/core/error.h"
-#include "huddle/core/text.h"
-#include "huddle/strategy/ad_psgd.h"
-#include "huddle/strategy/asp.h"
-#include "huddle/strategy/bsp.h"
-#include "huddle/strategy/ds_sync.h"
-#include "huddle/strategy/eager.h"
-#include "huddle/strategy/p_reduce.h"
-#include "huddle/strategy/random_groups.h"
-#include "huddle/strategy/rounds.h"
-#include "huddle/strategy/sesgd.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
+#include "huddle/strategy/ad_psgd/ad_psgd.h"
+#include "huddle/strategy/parameter_server/asp.h"
+#include "huddle/strategy/bsp/bsp.h"
+#include "huddle/strategy/ds_sync/ds_sync.h"
+#include "huddle/strategy/eager/eager.h"
+#include "huddle/strategy/p_reduce/p_reduce.h"
+#include "huddle/strategy/random_groups/random_groups.h"
+#include "huddle/strategy/local_sgd/rounds.h"
+#include "huddle/strategy/sesgd/sesgd.h"
 
 namespace huddle {
 namespace {

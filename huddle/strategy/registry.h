@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "huddle/collective/average.h"
-#include "huddle/core/cluster.h"
-#include "huddle/core/meter.h"
-#include "huddle/core/schedule.h"
-#include "huddle/core/spec.h"
+#include "huddle/cluster/cluster.h"
+#include "huddle/record/meter.h"
+#include "huddle/schedule/schedule.h"
+#include "huddle/base/spec.h"
 #include "huddle/strategy/strategy.h"
 #include "huddle/transport/endpoint.h"
 

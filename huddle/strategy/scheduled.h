@@ -15,7 +15,7 @@
 #include <memory>
 #include <vector>
 
-#include "huddle/core/schedule.h"
+#include "huddle/schedule/schedule.h"
 #include "huddle/strategy/registry.h"
 
 namespace huddle {

@@ -8,9 +8,9 @@
 
 #include <cmath>
 
-#include "huddle/core/error.h"
-#include "huddle/core/random.h"
-#include "huddle/core/traffic.h"
+#include "huddle/base/error.h"
+#include "huddle/base/random.h"
+#include "huddle/schedule/traffic.h"
 #include "huddle/strategy/step.h"
 #include "huddle/transport/threads/launcher.h"
 

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "huddle/core/error.h"
-#include "huddle/core/text.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
 
 namespace huddle {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "huddle/collective/plan.h"
-#include "huddle/core/spec.h"
+#include "huddle/base/spec.h"
 #include "huddle/strategy/registry.h"
 
 namespace huddle {

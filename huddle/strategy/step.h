@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "huddle/strategy/replica.h"
+#include "huddle/replica/replica.h"
 #include "huddle/strategy/strategy.h"
 #include "huddle/transport/endpoint.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/strategy/lanes.h"
 #include "huddle/strategy/patience.h"
 

@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "huddle/core/ids.h"
+#include "huddle/base/ids.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

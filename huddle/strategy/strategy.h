@@ -17,10 +17,10 @@
 #include <optional>
 #include <string>
 
-#include "huddle/core/group.h"
-#include "huddle/core/ids.h"
-#include "huddle/core/meter.h"
-#include "huddle/strategy/replica.h"
+#include "huddle/base/group.h"
+#include "huddle/base/ids.h"
+#include "huddle/record/meter.h"
+#include "huddle/replica/replica.h"
 
 namespace huddle {
 

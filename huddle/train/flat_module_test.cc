@@ -5,9 +5,9 @@
 
 #include <memory>
 
-#include "huddle/core/error.h"
-#include "huddle/core/random.h"
-#include "huddle/train/models.h"
+#include "huddle/base/error.h"
+#include "huddle/base/random.h"
+#include "huddle/train/models/models.h"
 
 namespace huddle {
 namespace {

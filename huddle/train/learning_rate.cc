@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "huddle/core/error.h"
-#include "huddle/core/text.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
 
 namespace huddle {
 namespace {

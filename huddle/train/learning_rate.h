@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "huddle/core/spec.h"
+#include "huddle/base/spec.h"
 
 namespace huddle {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

@@ -1,7 +1,7 @@
 #include "huddle/train/logged_run.h"
 
-#include "huddle/core/error.h"
-#include "huddle/core/text.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
 
 namespace huddle {
 namespace {

@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "huddle/strategy/update_rule.h"
+#include "huddle/replica/update_rule.h"
 
 namespace torch::optim {
 class Optimizer;

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "huddle/core/ids.h"
+#include "huddle/base/ids.h"
 
 namespace huddle {
 

@@ -3,9 +3,9 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "huddle/core/error.h"
-#include "huddle/train/small_run.h"
-#include "tests/scratch_folder.h"
+#include "huddle/base/error.h"
+#include "tests/support/small_run.h"
+#include "tests/support/scratch_folder.h"
 
 namespace huddle {
 namespace {

@@ -12,7 +12,7 @@
 #include "huddle/collective/average.h"
 #include "huddle/collective/broadcast.h"
 #include "huddle/collective/roll_call.h"
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/strategy/step.h"
 #include "huddle/train/flat_module.h"

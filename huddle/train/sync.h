@@ -18,7 +18,7 @@
 #include <memory>
 #include <string>
 
-#include "huddle/core/record.h"
+#include "huddle/record/record.h"
 #include "huddle/strategy/strategy.h"
 #include "huddle/transport/endpoint.h"
 

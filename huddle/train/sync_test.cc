@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
-#include "huddle/core/error.h"
-#include "huddle/train/models.h"
+#include "huddle/base/error.h"
+#include "huddle/train/models/models.h"
 #include "huddle/train/worker.h"
 
 namespace huddle {

@@ -9,14 +9,14 @@
 
 #include "huddle/collective/barrier.h"
 #include "huddle/collective/gather.h"
-#include "huddle/core/error.h"
-#include "huddle/core/text.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
 #include "huddle/train/flat_module.h"
 #include "huddle/train/learning_rate.h"
 #include "huddle/train/logged_run.h"
 #include "huddle/train/optimizer.h"
-#include "huddle/train/snapshots.h"
-#include "huddle/train/swa.h"
+#include "huddle/train/evaluation/snapshots.h"
+#include "huddle/train/evaluation/swa.h"
 #include "huddle/train/worker.h"
 
 namespace huddle {

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "huddle/core/ids.h"
-#include "huddle/core/record.h"
-#include "huddle/strategy/update_rule.h"
-#include "huddle/train/checkpoint.h"
-#include "huddle/train/problem.h"
+#include "huddle/base/ids.h"
+#include "huddle/record/record.h"
+#include "huddle/replica/update_rule.h"
+#include "huddle/train/checkpoint/checkpoint.h"
+#include "huddle/train/models/problem.h"
 #include "huddle/train/step_gate.h"
 #include "huddle/train/sync.h"
 #include "huddle/transport/launcher.h"

@@ -7,9 +7,9 @@
 
 #include <mutex>
 
-#include "huddle/core/error.h"
-#include "huddle/train/small_run.h"
-#include "tests/scratch_folder.h"
+#include "huddle/base/error.h"
+#include "tests/support/small_run.h"
+#include "tests/support/scratch_folder.h"
 
 namespace huddle {
 namespace {

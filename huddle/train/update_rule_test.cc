@@ -1,6 +1,6 @@
 // The update rules against torch::optim. Stands in train/, the one part that may see all of torch.
 
-#include "huddle/strategy/update_rule.h"
+#include "huddle/replica/update_rule.h"
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "huddle/core/error.h"
-#include "huddle/core/random.h"
+#include "huddle/base/error.h"
+#include "huddle/base/random.h"
 
 namespace huddle {
 namespace {

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "huddle/core/record.h"
+#include "huddle/record/record.h"
 #include "huddle/strategy/strategy.h"
 
 namespace huddle {

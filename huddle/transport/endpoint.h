@@ -13,8 +13,8 @@
 #include <span>
 #include <string>
 
-#include "huddle/core/group.h"
-#include "huddle/core/ids.h"
+#include "huddle/base/group.h"
+#include "huddle/base/ids.h"
 #include "huddle/transport/pending.h"
 #include "huddle/transport/tag.h"
 

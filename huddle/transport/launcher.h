@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "huddle/core/ids.h"
-#include "huddle/core/record.h"
+#include "huddle/base/ids.h"
+#include "huddle/record/record.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 
 namespace huddle {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <utility>
 
-#include "huddle/core/ids.h"
+#include "huddle/base/ids.h"
 
 namespace huddle {
 

@@ -1,6 +1,6 @@
 #include "tests/conformance/conformance.h"
 
-#include "huddle/core/text.h"
+#include "huddle/base/text.h"
 
 namespace huddle {
 namespace {

@@ -18,7 +18,7 @@
 #include <tuple>
 #include <vector>
 
-#include "huddle/core/cluster.h"
+#include "huddle/cluster/cluster.h"
 #include "huddle/transport/launcher.h"
 
 namespace huddle {

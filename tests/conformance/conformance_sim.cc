@@ -1,6 +1,6 @@
 // The sim engine under test: in virtual time the suite runs as it does in real time.
 
-#include "huddle/transport/simgrid/launcher.h"
+#include "huddle/transport/sim/launcher.h"
 #include "tests/conformance/conformance.h"
 
 namespace huddle {

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "huddle/core/text.h"
+#include "huddle/base/text.h"
 
 namespace huddle {
 

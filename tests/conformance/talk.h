@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/transport/launcher.h"
 
 namespace huddle {

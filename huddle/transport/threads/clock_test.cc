@@ -9,7 +9,7 @@
 
 #include <ctime>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/transport/threads/launcher.h"
 
 // Takes the place of the C library's.

@@ -7,9 +7,9 @@
 #include <system_error>
 #include <thread>
 
-#include "huddle/core/network.h"
-#include "huddle/core/text.h"
-#include "huddle/transport/hub/crew.h"
+#include "huddle/cluster/network.h"
+#include "huddle/base/text.h"
+#include "huddle/transport/local/crew.h"
 #include "huddle/transport/threads/scheduler.h"
 
 namespace huddle {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "huddle/core/cluster.h"
+#include "huddle/cluster/cluster.h"
 #include "huddle/transport/launcher.h"
 
 namespace huddle {

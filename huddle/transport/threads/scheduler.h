@@ -7,7 +7,7 @@
 #include <deque>
 #include <mutex>
 
-#include "huddle/transport/hub/scheduler.h"
+#include "huddle/transport/local/scheduler.h"
 #include "huddle/transport/threads/steady_condition.h"
 #include "huddle/transport/threads/wire.h"
 

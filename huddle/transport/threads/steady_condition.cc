@@ -4,7 +4,7 @@
 #include <cmath>
 #include <ctime>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <mutex>
 
-#include "huddle/core/ids.h"
+#include "huddle/base/ids.h"
 
 namespace huddle {
 

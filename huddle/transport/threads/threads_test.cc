@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "huddle/core/error.h"
+#include "huddle/base/error.h"
 #include "huddle/transport/threads/launcher.h"
 #include "huddle/transport/threads/wire.h"
 

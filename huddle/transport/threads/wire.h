@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include "huddle/core/network.h"
-#include "huddle/transport/hub/scheduler.h"
+#include "huddle/cluster/network.h"
+#include "huddle/transport/local/scheduler.h"
 
 namespace huddle {
 

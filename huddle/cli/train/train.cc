@@ -1,0 +1,368 @@
+// `huddle train`: one run, from the command line to the closing table.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include "huddle/compare/scenario/children.h"
+#include "huddle/cli/commands.h"
+#include "huddle/compare/scenario/comparison_plan.h"
+#include "huddle/cli/engines.h"
+#include "huddle/cli/interrupt.h"
+#include "huddle/cli/memory.h"
+#include "huddle/cli/stopper.h"
+#include "huddle/cli/train/train_check.h"
+#include "huddle/cli/train/train_config.h"
+#include "huddle/cli/train/train_outputs.h"
+#include "huddle/base/error.h"
+#include "huddle/cluster/network.h"
+#include "huddle/base/text.h"
+#include "huddle/report/progress.h"
+#include "huddle/report/run_files.h"
+#include "huddle/report/table.h"
+#include "huddle/report/timeline.h"
+#include "huddle/strategy/registry.h"
+#include "huddle/train/timing.h"
+
+namespace huddle {
+namespace {
+
+// Everything a run needs, checked.
+struct PreparedRun {
+  Cluster cluster;
+  TrainOptions options;
+  std::unique_ptr<Problem> problem;
+  std::unique_ptr<Launcher> launcher;
+  std::unique_ptr<RunFiles> files;         // Absent without --out.
+  std::unique_ptr<TimelineFile> timeline;  // Absent without --timeline.
+};
+
+// Makes the files that the run writes while it goes on. The last thing to be prepared: nothing is
+// left behind by a run that is refused.
+void make_files(const TrainConfig& config, PreparedRun& run) {
+  if (!config.out.empty()) run.files = std::make_unique<RunFiles>(config.out);
+  if (config.timeline.empty()) return;
+  const bool is_virtual = is_simulated(config.engine);
+  TimelineSubject subject{.strategy = config.strategy,
+                          .engine = config.engine,
+                          .version = HUDDLE_VERSION,
+                          .workers = config.workers,
+                          .is_virtual = is_virtual};
+  const Network network(run.cluster);
+  if (is_virtual)
+    for (const Network::NamedLink& link : network.links()) subject.links.push_back(link.name);
+  run.timeline = std::make_unique<TimelineFile>(config.timeline, subject);
+  run.options.keeps_blocked = true;
+  run.options.finished = [&run](WorkerId worker, const std::vector<Blocked>& blocked) {
+    run.timeline->add_finish(worker, blocked);
+  };
+}
+
+// The engine of the run, which must stay where it is.
+std::unique_ptr<Launcher> make_engine_of(const TrainConfig& config, PreparedRun& run,
+                                         double payload_scale) {
+  LinkLoadObserver link_loads;
+  if (!config.timeline.empty())
+    link_loads = [&run](std::span<const LinkLoad> loads) { run.timeline->add(loads); };
+  return make_engine(config.engine, run.cluster, payload_scale, link_loads);
+}
+
+TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
+                        const UpdateOptions& update, double payload_scale) {
+  return {.strategy = config.strategy,
+          .workers = config.workers,
+          .steps = config.steps,
+          .batch = config.batch,
+          .accumulate = config.accumulate,
+          .update = update,
+          .clip_norm = config.clip_norm,
+          .schedule = config.schedule,
+          .workers_per_rack = run.cluster.workers_per_rack,
+          .compute = {run.cluster.compute_per_step, run.cluster.backward_share},
+          .payload_scale = payload_scale,
+          .deadline = {config.deadline},
+          .evaluate_every = config.evaluate_every,
+          .swa_start = config.swa_start,
+          .swa_every = config.swa_every > 0 ? config.swa_every : run.problem->steps_per_epoch(),
+          .keep_going = config.keep_going,
+          .save_every = config.save_every,
+          .saved_settings = settings_of(config)};
+}
+
+// Throws UsageError unless the run fits into memory. `model_bytes`: 0 while it is not known.
+void check_fits(const TrainConfig& config, const Cluster& cluster, double model_bytes) {
+  MemoryNeed need{
+      .engine = is_simulated(config.engine) ? MemoryNeed::Engine::sim : MemoryNeed::Engine::threads,
+      .values = config.timing_only ? MemoryNeed::Values::timed : MemoryNeed::Values::trained,
+      .workers = config.workers,
+      .model_bytes = model_bytes,
+      .models = config.evaluate_every > 0 ? config.steps / config.evaluate_every + 1 : 0};
+  add_strategy(need, config.strategy, cluster);
+  check_memory(need, free_bytes());
+}
+
+// A run without values: no data, no model, no checkpoints.
+void prepare_timing(const TrainConfig& config, PreparedRun& run, const UpdateOptions& update) {
+  run.launcher = make_engine_of(config, run, 1);
+  run.options = {.strategy = config.strategy,
+                 .workers = config.workers,
+                 .steps = config.steps,
+                 .batch = 0,
+                 .update = update,
+                 .clip_norm = config.clip_norm,
+                 .workers_per_rack = run.cluster.workers_per_rack,
+                 .compute = {run.cluster.compute_per_step, run.cluster.backward_share},
+                 .deadline = {config.deadline}};
+  make_files(config, run);
+}
+
+// "2x4", or nothing for one rack: as --racks has it, and checkpoints keep it.
+std::string racks_text(const Cluster& cluster) {
+  return cluster.workers_per_rack == 0
+             ? std::string()
+             : fmt::format("{}x{}", cluster.racks(), cluster.workers_per_rack);
+}
+
+// Takes from the cluster what the options left open. Throws UsageError where the two disagree.
+void adopt_cluster(const CLI::App& command, TrainConfig& config, const Cluster& cluster) {
+  require(command.count("--workers") == 0 || config.cluster.empty() ||
+              config.workers == cluster.workers,
+          concat("--workers is ", config.workers, ", but ", config.cluster, " has ",
+                 cluster.workers, " workers; leave the option out."));
+  config.workers = cluster.workers;
+  const std::string racks = racks_text(cluster);
+  require(
+      config.resume.empty() || config.cluster.empty() || racks == config.racks,
+      concat(config.cluster, " has racks ", racks.empty() ? "none" : racks, ", the checkpoint in ",
+             config.resume, " was made with ", config.racks.empty() ? "none" : config.racks, "."));
+  config.racks = racks;
+  for (const Death& death : cluster.deaths)
+    require(!config.cluster.empty() || config.epochs > 0 || death.step.value < config.steps,
+            concat("--kill names step ", death.step.value, ", but the run has only ", config.steps,
+                   "; name for example step ", config.steps / 2, "."));
+}
+
+// `resumed`: the checkpoint that the run goes on from, if it does.
+void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
+             const std::optional<CheckpointInfo>& resumed) {
+  if (config.timing_only) check_timing_options(command);
+  check_options(command, config);
+  check_outputs(config);
+  run.cluster = cluster_of(config);
+  adopt_cluster(command, config, run.cluster);
+  check_fits(config, run.cluster, 0);
+  const UpdateOptions update = update_of(config);
+  const auto check_with_steps = [&](std::int64_t steps) {
+    check_named("--strategy", config.strategy, [&] {
+      check_strategy(config.strategy, {run.cluster, update, config.clip_norm, steps});
+    });
+  };
+  check_with_steps(config.epochs > 0 ? 0 : config.steps);  // Of epochs, only the data tells.
+  require(config.save_every == 0 || !follows_time(config.strategy),
+          concat("--save-every does not go with ", config.strategy,
+                 ", whose workers are never all at one step; --save alone writes a checkpoint at "
+                 "the end."));
+  require(!config.timing_only || is_simulated(config.engine),
+          "--timing-only needs --engine sim: on other engines time is what the training takes.");
+  require(!config.timing_only || run.cluster.wire_bytes > 0,
+          "--timing-only needs the size of the model: --wire, as 102.4MB, or wire in the cluster "
+          "file.");
+  if (config.timing_only) {
+    prepare_timing(config, run, update);
+    return;
+  }
+  run.problem = load_problem(problem_of(config));
+  const double payload_scale =
+      run.cluster.wire_bytes > 0 ? run.cluster.wire_bytes / parameter_bytes(*run.problem) : 1;
+  run.launcher = make_engine_of(config, run, payload_scale);
+  if (config.epochs > 0)
+    config.steps = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(config.epochs *
+                                     static_cast<double>(run.problem->steps_per_epoch()) /
+                                     config.accumulate));
+  check_with_steps(config.steps);
+  check_length(config);
+  check_fits(config, run.cluster, parameter_bytes(*run.problem));
+  require(!resumed || resumed->step < config.steps,
+          concat("the checkpoint in ", config.resume, " has done ", resumed ? resumed->step : 0,
+                 " steps already; give more by --steps or --epochs, as --steps ",
+                 resumed ? 2 * resumed->step : 0, "."));
+  run.options = options_of(config, run, update, payload_scale);
+  if (resumed)
+    run.options.resume = [folder = CheckpointFolder(config.resume), info = *resumed](
+                             WorkerId worker) { return folder.load_worker(info, worker); };
+  if (!config.save.empty()) run.options.save = CheckpointFolder(config.save);
+  if (run.options.save)
+    run.options.save->prepare(config.replace || is_same_path(config.save, config.resume)
+                                  ? CheckpointFolder::Older::replace
+                                  : CheckpointFolder::Older::refuse);
+  make_files(config, run);
+}
+
+// Throws UsageError for whatever cannot work; nothing has been trained by then.
+void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
+  if (config.resume.empty()) return prepare(command, config, run, std::nullopt);
+  const CheckpointInfo resumed = adopt_checkpoint(command, config);
+  CheckpointFolder(config.resume).verify(resumed);
+  try {
+    prepare(command, config, run, resumed);
+  } catch (const UsageError& error) {
+    const std::string_view what = error.what();
+    for (const char* typed : {"--out", "--save", "--timeline"})
+      if (what.starts_with(typed)) throw;
+    throw UsageError(concat(what, " Options that were not typed are those of ", config.resume, "/",
+                            kCheckpointIndex, "."));
+  }
+}
+
+// The fields that the trainer does not know.
+void complete(Summary& summary, const TrainConfig& config, std::string status) {
+  summary.engine = config.engine;
+  if (config.timing_only) {
+    summary.model = "none: timing only";
+  } else {
+    summary.model = parse_spec(config.data).name == "quadratic" ? "quadratic" : config.model;
+    summary.data = config.data;
+    summary.split = config.split;
+  }
+  summary.optimizer = config.optimizer;
+  summary.seed = static_cast<std::uint64_t>(config.seed);
+  summary.status = std::move(status);
+}
+
+// How the run ended: the status for summary.json, the message for people and the exit status.
+struct Ending {
+  std::string status = "complete";
+  std::string message;
+  int exit_status = 0;
+};
+
+Ending ending_of(const std::exception_ptr& error) {
+  if (!error) return {};
+  try {
+    std::rethrow_exception(error);
+  } catch (const Interrupted& stopped) {
+    return {"interrupted", stopped.what(), 130};
+  } catch (const Diverged& divergence) {
+    return {"diverged", divergence.what(), 1};
+  } catch (const std::exception& failure) {
+    return {concat("failed: ", failure.what()), failure.what(), 1};
+  } catch (...) {
+    return {"failed: an exception of unknown type", "an exception of unknown type", 1};
+  }
+}
+
+// What there is to go on from, for a run that ended before its time.
+void tell_of_checkpoints(const TrainConfig& config) {
+  const CheckpointFolder folder(config.save);
+  if (follows_time(config.strategy))
+    fmt::print(
+        stderr,
+        "huddle: the workers of {} are never all at one step, so there is no checkpoint of a "
+        "run that is not over.\n",
+        parse_spec(config.strategy).name);
+  if (!folder.holds_one()) {
+    fmt::print(stderr, "huddle: no checkpoint was written{}.\n",
+               follows_time(config.strategy) ? "" : "; --save-every N keeps some on the way");
+    return;
+  }
+  const std::int64_t step = folder.load_info().step;
+  fmt::print(stderr, "huddle: {} has the checkpoint of step {}{}; go on with: {}\n", config.save,
+             step, step < config.steps ? "" : ", the last",
+             shell_text({"huddle", "train", "--resume", config.save, "--save", config.save}));
+}
+
+// What this machine and engine cannot do for the run.
+void tell_limits(const TrainConfig& config, const Cluster& cluster) {
+  if (const auto left_out = left_out_by_engine(config.engine, cluster); !left_out.empty())
+    fmt::print(stderr, "huddle: the engine {} leaves out of this cluster: {}.\n", config.engine,
+               joined(left_out, ", "));
+  const int cores = usable_cores();
+  if (!config.quiet && !is_simulated(config.engine) && config.workers > cores)
+    fmt::print(
+        stderr,
+        "huddle: {} workers share {} cores, so times are not those of workers with a machine "
+        "each; --engine sim tells those.\n",
+        config.workers, cores);
+}
+
+int train_command(const CLI::App& command, TrainConfig config) {
+  Stopper stopper;
+  const InterruptWatcher watcher([&] { stopper.ask(); }, [&] { stopper.insist(); });
+  PreparedRun run;
+  prepare(command, config, run);
+  tell_limits(config, run.cluster);
+  run.options.gate = &stopper.gate();
+  stopper.begin(*run.launcher, !config.save.empty() && !follows_time(config.strategy)
+                                   ? Stopper::Ending::at_one_step
+                                   : Stopper::Ending::at_once);
+  std::optional<Progress> progress;
+  progress.emplace(stderr, config.steps,
+                   config.quiet ? ProgressMode::quiet : progress_mode(stderr));
+  const auto observer = [&](const StepRecord& record) {
+    if (run.files) run.files->append(record);
+    if (run.timeline) run.timeline->add(record);
+    if (record.worker == WorkerId{0})
+      progress->update(std::llround(record.progress),
+                       config.timing_only ? std::nullopt : std::optional(record.loss));
+  };
+  run.options.evaluated = [&](std::int64_t models, std::int64_t of) {
+    progress->evaluated(models, of);
+  };
+  TrainResult result =
+      config.timing_only
+          ? time_strategy(*run.launcher, run.cluster.wire_bytes, run.options, observer)
+          : train(*run.launcher, *run.problem, run.options, observer);
+  progress.reset();
+  stopper.end();
+  const Ending ending = ending_of(result.error);
+  complete(result.summary, config, ending.status);
+  if (is_simulated(config.engine)) result.summary.network = name_of(run.cluster.network_model);
+  result.summary.cluster = run.cluster.name;
+  if (!config.wire.empty() && !result.summary.cluster.empty())
+    result.summary.cluster += concat(", wire ", config.wire);
+  if (run.timeline) run.timeline->close();  // First: the summary says that all is there.
+  if (run.files) {
+    run.files->write_summary(result.summary, HUDDLE_VERSION);
+    run.files->close();
+  }
+  if (config.json)
+    fmt::print("{}\n", summary_json(result.summary, HUDDLE_VERSION));
+  else if (!config.quiet)
+    print_summary(stdout, result.summary);
+  if (!ending.message.empty()) fmt::print(stderr, "huddle: {}\n", ending.message);
+  if ((ending.exit_status == 130 || ending.status == "diverged") && run.options.save)
+    tell_of_checkpoints(config);
+  return ending.exit_status;
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& program, int& status) {
+  CLI::App* command =
+      program.add_subcommand("train", "Trains a model on many workers under one strategy");
+  command->footer(
+      "Examples:\n"
+      "  huddle train --workers 8 --strategy bsp --data digits\n"
+      "  huddle train --workers 8 --strategy bsp:algorithm=ring,buckets=4 --compute 5ms --slow 3:2 "
+      "--out out/run\n"
+      "  huddle train --workers 4 --data fashion_mnist --model cnn --epochs 2 --save "
+      "out/checkpoint --save-every 100\n"
+      "  huddle train --resume out/checkpoint\n"
+      "  huddle train --engine sim --cluster clusters/oversubscribed_racks.toml --strategy "
+      "ds_sync\n"
+      "  huddle train --engine sim --workers 1024 --strategy sesgd --timing-only --wire 102.4MB\n"
+      "  huddle train --engine sim --strategy ds_sync --steps 50 --timeline timeline.json\n"
+      "Exit status: 0 done, 1 the run failed or diverged, 2 wrong usage (nothing was run), 130 "
+      "interrupted.");
+  const auto config = std::make_shared<TrainConfig>();
+  declare_options(*command, *config);
+  command->callback([command, config, &status] { status = train_command(*command, *config); });
+}
+
+}  // namespace huddle

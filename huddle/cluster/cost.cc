@@ -1,0 +1,157 @@
+#include "huddle/cluster/cost.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
+
+namespace huddle {
+namespace {
+
+void validate(const Payload& payload) {
+  if (!(payload.bytes >= 0))
+    throw UsageError(concat("a payload of ", payload.bytes, " bytes; it must not be negative."));
+  if (payload.buckets < 1)
+    throw UsageError(concat("a payload of ", payload.buckets, " buckets; it must be at least 1."));
+}
+
+void validate_latency(Seconds latency) {
+  if (!(latency >= 0))
+    throw UsageError(concat("a latency of ", latency, " s; it must not be negative."));
+}
+
+void validate_bandwidth(double bytes_per_second, const char* what) {
+  if (!(bytes_per_second > 0))
+    throw UsageError(concat(what, " of ", bytes_per_second, " bytes/s; it must be positive."));
+}
+
+void validate(const FlatNetwork& network) {
+  if (network.workers < 1)
+    throw UsageError(concat("a ring of ", network.workers, " workers; it needs at least 1."));
+  validate_latency(network.link.latency);
+  validate_bandwidth(network.link.bytes_per_second, "a link");
+}
+
+void validate(const RackNetwork& network) {
+  if (network.racks < 2)
+    throw UsageError(concat(network.racks, " racks; costs by rack need at least 2."));
+  if (network.workers_per_rack < 2)
+    throw UsageError(
+        concat(network.workers_per_rack, " workers in each rack; costs by rack need at least 2."));
+  validate_latency(network.latency);
+  validate_bandwidth(network.nic_bytes_per_second, "a worker's connection");
+  validate_bandwidth(network.uplink_bytes_per_second, "an uplink");
+}
+
+// 2(n-1)/n: the share of the payload that each of n members passes on in reduce-scatter and gather.
+double ring_share(int members) { return 2.0 * (members - 1) / members; }
+
+// ring(n, w) of the header, of any ring inside the racks.
+Seconds ring_in(const RackNetwork& network, int members, const Payload& payload,
+                double bytes_per_second) {
+  validate(network);
+  return ring_seconds(
+      FlatNetwork{.workers = members,
+                  .link = {.latency = network.latency, .bytes_per_second = bytes_per_second}},
+      payload);
+}
+
+// Both hierarchical forms walk 2(m-1) hops inside the racks and 2(R-1) between them.
+Seconds hierarchical_latency(const RackNetwork& network, const Payload& payload) {
+  const int hops = 2 * (network.workers_per_rack - 1) + 2 * (network.racks - 1);
+  return payload.buckets * network.latency * hops;
+}
+
+double nic_or_uplink(const RackNetwork& network) {
+  return std::min(network.nic_bytes_per_second, network.uplink_bytes_per_second);
+}
+
+// What each worker gets when all workers of a rack cross its uplink at once.
+double nic_or_uplink_share(const RackNetwork& network) {
+  return std::min(network.nic_bytes_per_second,
+                  network.uplink_bytes_per_second / network.workers_per_rack);
+}
+
+int workers_of(const RackNetwork& network) { return network.racks * network.workers_per_rack; }
+
+}  // namespace
+
+Seconds ring_seconds(const FlatNetwork& network, const Payload& payload) {
+  validate(network);
+  validate(payload);
+  const Seconds latencies = payload.buckets * 2.0 * (network.workers - 1) * network.link.latency;
+  return latencies + ring_share(network.workers) * payload.bytes / network.link.bytes_per_second;
+}
+
+Seconds pair_seconds(const FlatNetwork& network, const Payload& payload) {
+  validate(network);
+  validate(payload);
+  return payload.buckets * network.link.latency + payload.bytes / network.link.bytes_per_second;
+}
+
+Seconds halving_doubling_seconds(const FlatNetwork& network, const Payload& payload) {
+  validate(network);
+  validate(payload);
+  const auto workers = static_cast<unsigned>(network.workers);
+  const int power = static_cast<int>(std::bit_floor(workers));
+  const int extra = std::has_single_bit(workers) ? 0 : 2;
+  const int messages = 2 * (std::bit_width(workers) - 1) + extra;
+  return payload.buckets * messages * network.link.latency +
+         (ring_share(power) + extra) * payload.bytes / network.link.bytes_per_second;
+}
+
+Seconds direct_seconds(const FlatNetwork& network, const Payload& payload) {
+  validate(network);
+  validate(payload);
+  if (network.workers == 1) return 0;
+  return payload.buckets * 2.0 * network.link.latency +
+         ring_share(network.workers) * payload.bytes / network.link.bytes_per_second;
+}
+
+Seconds ring_seconds(const RackNetwork& network, const Payload& payload) {
+  return ring_in(network, workers_of(network), payload, nic_or_uplink(network));
+}
+
+Seconds scattered_ring_seconds(const RackNetwork& network, const Payload& payload) {
+  return ring_in(network, workers_of(network), payload, nic_or_uplink_share(network));
+}
+
+Seconds leader_seconds(const RackNetwork& network, const Payload& payload) {
+  validate(network);
+  validate(payload);
+  const Seconds in_racks = 2 * payload.bytes / network.nic_bytes_per_second;
+  const Seconds between = ring_share(network.racks) * payload.bytes / nic_or_uplink(network);
+  return hierarchical_latency(network, payload) + in_racks + between;
+}
+
+Seconds sharded_seconds(const RackNetwork& network, const Payload& payload) {
+  validate(network);
+  validate(payload);
+  const int members = network.workers_per_rack;
+  const double rack_bytes_per_second =
+      std::min(members * network.nic_bytes_per_second, network.uplink_bytes_per_second);
+  const Seconds in_racks = ring_share(members) * payload.bytes / network.nic_bytes_per_second;
+  const Seconds between = ring_share(network.racks) * payload.bytes / rack_bytes_per_second;
+  return hierarchical_latency(network, payload) + in_racks + between;
+}
+
+Seconds grid_row_seconds(const RackNetwork& network, const Payload& payload) {
+  return ring_in(network, network.workers_per_rack, payload, network.nic_bytes_per_second);
+}
+
+Seconds grid_column_seconds(const RackNetwork& network, const Payload& payload) {
+  return ring_in(network, network.racks, payload, nic_or_uplink_share(network));
+}
+
+Seconds grid_mean_seconds(const RackNetwork& network, const Payload& payload) {
+  return (grid_row_seconds(network, payload) + grid_column_seconds(network, payload)) / 2;
+}
+
+Seconds representative_seconds(const RackNetwork& network, const Payload& payload) {
+  const int others = network.workers_per_rack - 1;
+  return std::max(ring_in(network, network.racks, payload, nic_or_uplink(network)),
+                  ring_in(network, others, payload, network.nic_bytes_per_second));
+}
+
+}  // namespace huddle

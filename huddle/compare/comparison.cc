@@ -1,0 +1,330 @@
+#include "huddle/compare/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "huddle/base/error.h"
+
+namespace huddle {
+namespace {
+
+using Runs = std::vector<const ComparedRun*>;
+using Figure = std::function<std::optional<double>(const RunOutcome&)>;
+
+std::optional<Spread> spread_of(std::span<const double> values) {
+  if (values.empty()) return {};
+  const auto count = static_cast<double>(values.size());
+  Spread spread;
+  for (const double value : values) spread.mean += value / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
+  if (values.size() > 1) spread.deviation = std::sqrt(squares / (count - 1));
+  return spread;
+}
+
+// Of the runs that have the figure; nothing where none has.
+std::optional<Spread> spread_of(const Runs& runs, const Figure& figure) {
+  std::vector<double> values;
+  for (const ComparedRun* run : runs)
+    if (const auto value = figure(run->outcome)) values.push_back(*value);
+  return spread_of(values);
+}
+
+std::optional<double> mean_of(const Runs& runs, const Figure& figure) {
+  const auto spread = spread_of(runs, figure);
+  return spread ? std::optional(spread->mean) : std::nullopt;
+}
+
+Figure named(Figures RunOutcome::*figures, const char* name) {
+  return [=](const RunOutcome& outcome) -> std::optional<double> {
+    const auto found = (outcome.*figures).find(name);
+    return found == (outcome.*figures).end() ? std::nullopt : found->second;
+  };
+}
+
+// Of one kind of time in all that passed, over all workers.
+Figure share(Seconds TimeSplit::*kind) {
+  return [=](const RunOutcome& outcome) -> std::optional<double> {
+    Seconds part = 0;
+    Seconds all = 0;
+    for (const TimeSplit& time : outcome.time) {
+      part += time.*kind;
+      all += time.compute + time.wait + time.exchange;
+    }
+    return all > 0 ? std::optional(part / all) : std::nullopt;
+  };
+}
+
+// The bottleneck of most runs; with as many for two, that of the first.
+std::string usual_bottleneck(const Runs& runs) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const ComparedRun* run : runs)
+    if (const auto link = bottleneck_of(run->outcome)) {
+      const auto found = std::find_if(counts.begin(), counts.end(), [&](const auto& count) {
+        return count.first == link->link.name;
+      });
+      if (found == counts.end())
+        counts.emplace_back(link->link.name, 1);
+      else
+        ++found->second;
+    }
+  const auto most =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? "" : most->first;
+}
+
+// One strategy in one case with what its seeds came to, by seed.
+struct Contestant {
+  ComparedRow row;
+  std::map<int, double> step_seconds;
+  std::map<int, double> time_to_target;
+  std::map<int, double> accuracy;
+};
+
+void add_target(Contestant& contestant, const Runs& runs) {
+  ComparedRow& row = contestant.row;
+  std::vector<double> bytes;
+  for (const ComparedRun* run : runs) {
+    if (!run->reached) continue;
+    contestant.time_to_target[run->seed] = run->reached->time;
+    bytes.push_back(run->reached->bytes_per_worker);
+    row.forms_at_target = row.forms_at_target || run->reached->must_form;
+  }
+  row.reached = static_cast<int>(bytes.size());
+  if (bytes.empty() || bytes.size() < runs.size()) {
+    contestant.time_to_target.clear();
+    return;
+  }
+  std::vector<double> times;
+  for (const auto& [seed, time] : contestant.time_to_target) times.push_back(time);
+  row.time_to_target = spread_of(times);
+  row.bytes_to_target = spread_of(bytes)->mean;
+}
+
+Contestant contestant_of(const Runs& all) {
+  const ComparedRun& first = *all.front();
+  Contestant contestant;
+  ComparedRow& row = contestant.row;
+  row = {.case_name = first.case_name, .label = first.label, .strategy = first.strategy};
+  Runs runs;
+  for (const ComparedRun* run : all) {
+    if (run->outcome.is_complete())
+      runs.push_back(run);
+    else if (row.status == "complete")
+      row.status = run->outcome.status;
+  }
+  row.seeds = static_cast<int>(runs.size());
+  const Figure accuracy = named(&RunOutcome::accuracy, "consensus");
+  for (const ComparedRun* run : runs) {
+    if (run->outcome.step_seconds) contestant.step_seconds[run->seed] = *run->outcome.step_seconds;
+    if (const auto value = accuracy(run->outcome)) contestant.accuracy[run->seed] = *value;
+  }
+  row.step_seconds =
+      spread_of(runs, [](const RunOutcome& outcome) { return outcome.step_seconds; });
+  add_target(contestant, runs);
+  row.accuracy_consensus = spread_of(runs, accuracy);
+  row.accuracy_worker_mean = spread_of(runs, named(&RunOutcome::accuracy, "worker_mean"));
+  row.accuracy_swa = spread_of(runs, named(&RunOutcome::accuracy, "swa"));
+  row.loss_consensus = spread_of(runs, named(&RunOutcome::test_loss, "consensus"));
+  row.drift = spread_of(runs, [](const RunOutcome& outcome) { return outcome.drift; });
+  row.bytes_sent_per_worker =
+      mean_of(runs, [](const RunOutcome& outcome) { return outcome.bytes_sent_per_worker; });
+  row.wait = mean_of(runs, share(&TimeSplit::wait));
+  row.exchange = mean_of(runs, share(&TimeSplit::exchange));
+  row.hidden = mean_of(runs, share(&TimeSplit::hidden));
+  row.bottleneck = usual_bottleneck(runs);
+  return contestant;
+}
+
+const ComparedStrategy& strategy_of(const std::string& label,
+                                    std::span<const ComparedStrategy> strategies) {
+  const auto found =
+      std::find_if(strategies.begin(), strategies.end(),
+                   [&](const ComparedStrategy& strategy) { return strategy.label == label; });
+  check(found != strategies.end(), "a run of a strategy that nobody named");
+  return *found;
+}
+
+std::vector<std::string> yardsticks(std::span<const ComparedStrategy> strategies) {
+  std::vector<std::string> names;
+  for (const ComparedStrategy& strategy : strategies)
+    for (const std::string& name : strategy.baselines)
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  return names;
+}
+
+// The one that carries `name` in this case and has the least of `time`. Nobody where one of them
+// failed: it might have been the fastest.
+const Contestant* fastest(const std::vector<Contestant>& all,
+                          std::span<const ComparedStrategy> strategies, const std::string& name,
+                          const std::string& case_name, std::optional<Spread> ComparedRow::*time) {
+  const Contestant* best = nullptr;
+  for (const Contestant& one : all) {
+    const std::vector<std::string>& names = strategy_of(one.row.label, strategies).baselines;
+    if (one.row.case_name != case_name ||
+        std::find(names.begin(), names.end(), name) == names.end())
+      continue;
+    if (!one.row.is_whole()) return nullptr;
+    if (one.row.*time && (!best || (one.row.*time)->mean < (best->row.*time)->mean)) best = &one;
+  }
+  return best;
+}
+
+// What `combine` makes of both, for every seed that both have.
+std::vector<double> paired(const Contestant& one, const Contestant* other,
+                           std::map<int, double> Contestant::*values,
+                           double (*combine)(double of_one, double of_other)) {
+  std::vector<double> pairs;
+  if (!other) return pairs;
+  for (const auto& [seed, value] : one.*values)
+    if (const auto found = (other->*values).find(seed); found != (other->*values).end())
+      pairs.push_back(combine(value, found->second));
+  return pairs;
+}
+
+// How many times as fast, by seed.
+std::vector<double> times_as_fast(const Contestant& one, const Contestant* other,
+                                  std::map<int, double> Contestant::*seconds) {
+  std::vector<double> ratios = paired(one, other, seconds, [](double of_one, double of_other) {
+    return of_one > 0 ? of_other / of_one : 0;
+  });
+  if (std::find(ratios.begin(), ratios.end(), 0) != ratios.end()) ratios.clear();
+  return ratios;
+}
+
+Speedup speedup_over(const std::string& name, const Contestant& one, const Contestant* by_step,
+                     const Contestant* by_target) {
+  Speedup speedup{.name = name,
+                  .label = by_step ? by_step->row.label : "",
+                  .target_label = by_target ? by_target->row.label : ""};
+  const auto steps = times_as_fast(one, by_step, &Contestant::step_seconds);
+  const auto targets = times_as_fast(one, by_target, &Contestant::time_to_target);
+  const auto points =
+      paired(one, by_step, &Contestant::accuracy,
+             [](double of_one, double of_other) { return 100 * (of_one - of_other); });
+  if (!steps.empty()) speedup.of_step = geometric_mean(steps);
+  if (!targets.empty()) speedup.to_target = geometric_mean(targets);
+  if (!points.empty()) speedup.points = spread_of(points)->mean;
+  speedup.of_step_estimate = estimate_ratio(steps);
+  speedup.to_target_estimate = estimate_ratio(targets);
+  speedup.points_estimate = estimate_mean(points);
+  return speedup;
+}
+
+}  // namespace
+
+std::optional<ConsensusCost> consensus_cost(const RunOutcome& average) {
+  if (!average.is_complete() || !average.seconds) return {};
+  Seconds computing = 0;
+  for (const TimeSplit& time : average.time) computing = std::max(computing, time.compute);
+  return ConsensusCost{std::max(0.0, *average.seconds - computing),
+                       average.bytes_sent_per_worker.value_or(0)};
+}
+
+std::optional<Target> target_for(const Target& target, const std::string& case_name, int seed,
+                                 std::span<const ComparedRun> runs,
+                                 std::span<const ComparedStrategy> strategies) {
+  if (target.baseline.empty()) return target;
+  std::optional<double> best;
+  for (const ComparedRun& run : runs) {
+    const std::vector<std::string>& names = strategy_of(run.label, strategies).baselines;
+    if (run.case_name != case_name ||
+        std::find(names.begin(), names.end(), target.baseline) == names.end())
+      continue;
+    if (!run.outcome.is_complete()) return {};
+    if (run.seed == seed)
+      best = std::max(best, named(&RunOutcome::accuracy, "consensus")(run.outcome));
+  }
+  if (!best) return {};
+  return Target{.of = target.of, .value = *best - target.below};
+}
+
+std::optional<Target> mean_target(const std::string& case_name, std::span<const ComparedRun> runs) {
+  std::map<int, Target> by_seed;
+  for (const ComparedRun& run : runs)
+    if (run.case_name == case_name && run.target) by_seed[run.seed] = *run.target;
+  if (by_seed.empty()) return {};
+  Target mean = by_seed.begin()->second;
+  mean.value = 0;
+  for (const auto& [seed, target] : by_seed)
+    mean.value += target.value / static_cast<double>(by_seed.size());
+  return mean;
+}
+
+std::vector<CurvePoint> retimed(std::span<const CurvePoint> curve, std::span<const Time> ends) {
+  std::vector<CurvePoint> points;
+  for (CurvePoint point : curve) {
+    const auto steps = static_cast<std::size_t>(std::ceil(point.progress));
+    if (steps > ends.size()) continue;
+    point.time = steps == 0 ? 0 : ends[steps - 1];
+    points.push_back(point);
+  }
+  return points;
+}
+
+RunOutcome joined_outcome(const RunOutcome& trained, const RunOutcome& timed,
+                          std::span<const Time> ends) {
+  if (!timed.is_complete()) return timed;
+  RunOutcome both = trained;
+  if (!trained.is_complete()) {  // Its times are those of a smaller model, and mean nothing.
+    both.seconds = both.step_seconds = both.bytes_sent_per_worker = std::nullopt;
+    both.time.clear();
+    both.links.clear();
+    both.curve.clear();
+    return both;
+  }
+  both.seconds = timed.seconds;
+  both.step_seconds = timed.step_seconds;
+  both.bytes_sent_per_worker = timed.bytes_sent_per_worker;
+  both.time = timed.time;
+  both.steps_by_worker = timed.steps_by_worker;
+  both.links = timed.links;
+  both.curve = retimed(trained.curve, ends);
+  both.warnings.insert(both.warnings.end(), timed.warnings.begin(), timed.warnings.end());
+  return both;
+}
+
+std::optional<Bottleneck> bottleneck_of(const RunOutcome& outcome) {
+  Summary summary;
+  summary.seconds = outcome.seconds.value_or(0);
+  summary.links = outcome.links;
+  return bottleneck(summary);
+}
+
+std::vector<ComparedRow> compare_runs(std::span<const ComparedRun> runs,
+                                      std::span<const ComparedStrategy> strategies) {
+  std::vector<std::pair<std::pair<std::string, std::string>, Runs>> groups;
+  for (const ComparedRun& run : runs) {
+    const std::pair key(run.case_name, run.label);
+    const auto found = std::find_if(groups.begin(), groups.end(),
+                                    [&](const auto& group) { return group.first == key; });
+    if (found == groups.end())
+      groups.emplace_back(key, Runs{&run});
+    else
+      found->second.push_back(&run);
+  }
+  std::vector<Contestant> all;
+  for (const auto& [key, group] : groups) all.push_back(contestant_of(group));
+  std::vector<ComparedRow> rows;
+  for (const Contestant& one : all) {
+    ComparedRow row = one.row;
+    row.workload = strategy_of(row.label, strategies).workload;
+    const std::map<std::string, std::string>& tuned = strategy_of(row.label, strategies).tuned;
+    if (const auto rate = tuned.find(row.case_name); rate != tuned.end()) {
+      row.tuned = true;
+      row.workload["lr"] = rate->second;
+    }
+    row.carries = strategy_of(row.label, strategies).baselines;
+    for (const std::string& name : yardsticks(strategies))
+      row.speedups.push_back(speedup_over(
+          name, one, fastest(all, strategies, name, row.case_name, &ComparedRow::step_seconds),
+          fastest(all, strategies, name, row.case_name, &ComparedRow::time_to_target)));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace huddle

@@ -1,0 +1,236 @@
+#include "huddle/compare/comparison_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "huddle/base/text.h"
+#include "huddle/compare/answer.h"
+#include "huddle/report/format.h"
+#include "huddle/report/table.h"
+
+namespace huddle {
+namespace {
+
+constexpr std::size_t kTextWidth = 100;
+constexpr const char* kNothing = "-";
+
+using Rows = std::vector<const ComparedRow*>;
+using Cell = std::function<std::string(const ComparedRow&)>;
+
+std::string percent_or_nothing(const std::optional<double>& share) {
+  return share ? format_percent(*share) : kNothing;
+}
+
+// "97.12 %", and with several seeds "97.12 % ± 0.20".
+std::string accuracy_text(const std::optional<Spread>& accuracy, int seeds) {
+  if (!accuracy) return kNothing;
+  const std::string mean = format_percent(accuracy->mean, 2);
+  return seeds > 1 ? fmt::format("{} ± {:.2f}", mean, accuracy->deviation * 100) : mean;
+}
+
+// "1.71x", and where several seeds leave some doubt "1.71x ± 0.04": the farther end of the
+// interval.
+std::string times_text(const std::optional<double>& times,
+                       const std::optional<Estimate>& estimate) {
+  if (!times) return kNothing;
+  const double doubt =
+      estimate ? std::max(estimate->value - estimate->low, estimate->high - estimate->value) : 0;
+  return doubt < 0.005 ? fmt::format("{:.2f}x", *times)
+                       : fmt::format("{:.2f}x ± {:.2f}", *times, doubt);
+}
+
+struct NamedCell {
+  std::string header;
+  Cell cell;
+  Table::Align align = Table::Align::right;
+};
+
+enum class By { step, target };
+
+// How many times as fast as each baseline, beside the time that this is about.
+void add_speedups(std::vector<NamedCell>& columns, const Rows& rows, By by) {
+  for (std::size_t i = 0; i < rows.front()->speedups.size(); ++i)
+    columns.push_back({"vs " + rows.front()->speedups[i].name, [i, by](const ComparedRow& row) {
+                         const Speedup& speedup = row.speedups[i];
+                         return by == By::step
+                                    ? times_text(speedup.of_step, speedup.of_step_estimate)
+                                    : times_text(speedup.to_target, speedup.to_target_estimate);
+                       }});
+}
+
+// The most telling ones first.
+std::vector<NamedCell> columns_of(const Rows& rows) {
+  std::vector<NamedCell> columns{
+      {"strategy", [](const ComparedRow& row) { return row.label; }, Table::Align::left},
+      {"step", [](const ComparedRow& row) {
+         return row.step_seconds ? format_seconds(row.step_seconds->mean) : kNothing;
+       }}};
+  add_speedups(columns, rows, By::step);
+  columns.push_back({"to target", [](const ComparedRow& row) {
+                       return row.time_to_target ? format_seconds(row.time_to_target->mean)
+                                                 : kNothing;
+                     }});
+  add_speedups(columns, rows, By::target);
+  columns.push_back({"consensus", [](const ComparedRow& row) {
+                       return accuracy_text(row.accuracy_consensus, row.seeds);
+                     }});
+  columns.push_back({"rate", [](const ComparedRow& row) {
+                       return row.tuned ? row.workload.at("lr") : kNothing;
+                     }});
+  columns.push_back(
+      {"swa", [](const ComparedRow& row) { return accuracy_text(row.accuracy_swa, row.seeds); }});
+  columns.push_back({"test loss", [](const ComparedRow& row) {
+                       return row.loss_consensus && !row.accuracy_consensus
+                                  ? format_figure(row.loss_consensus->mean)
+                                  : kNothing;
+                     }});
+  columns.push_back({"wait", [](const ComparedRow& row) { return percent_or_nothing(row.wait); }});
+  columns.push_back(
+      {"exchange", [](const ComparedRow& row) { return percent_or_nothing(row.exchange); }});
+  columns.push_back(
+      {"hidden", [](const ComparedRow& row) { return percent_or_nothing(row.hidden); }});
+  columns.push_back({"sent", [](const ComparedRow& row) {
+                       return row.bytes_sent_per_worker ? format_bytes(*row.bytes_sent_per_worker)
+                                                        : kNothing;
+                     }});
+  columns.push_back({"worker mean", [](const ComparedRow& row) {
+                       return accuracy_text(row.accuracy_worker_mean, row.seeds);
+                     }});
+  columns.push_back({"drift", [](const ComparedRow& row) {
+                       return row.drift ? fmt::format("{:.2g}", row.drift->mean) : kNothing;
+                     }});
+  columns.push_back(
+      {"bottleneck",
+       [](const ComparedRow& row) { return row.bottleneck.empty() ? kNothing : row.bottleneck; },
+       Table::Align::left});
+  return columns;
+}
+
+std::string table_of(const std::vector<NamedCell>& columns, const Rows& rows) {
+  std::vector<Table::Column> heads;
+  for (const NamedCell& column : columns) heads.push_back({column.header, column.align});
+  Table table(heads);
+  for (const ComparedRow* row : rows) {
+    std::vector<std::string> cells;
+    for (const NamedCell& column : columns) cells.push_back(column.cell(*row));
+    table.add_row(cells);
+  }
+  return table.text();
+}
+
+bool fits(const std::string& table) {
+  std::size_t widest = 0;
+  for (std::size_t from = 0; from < table.size();) {
+    const std::size_t end = std::min(table.find('\n', from), table.size());
+    widest = std::max(widest, display_width(std::string_view(table).substr(from, end - from)));
+    from = end + 1;
+  }
+  return widest <= kTextWidth;
+}
+
+// `left_out`: the columns that were too many are added to it.
+std::string table_text(const Rows& rows, Columns which, std::set<std::string>& left_out) {
+  std::vector<NamedCell> columns = columns_of(rows);
+  std::erase_if(columns, [&](const NamedCell& column) {
+    return std::all_of(rows.begin(), rows.end(),
+                       [&](const ComparedRow* row) { return column.cell(*row) == kNothing; });
+  });
+  std::string text = table_of(columns, rows);
+  while (which == Columns::that_fit && columns.size() > 2 && !fits(text)) {
+    left_out.insert(columns.back().header);
+    columns.pop_back();
+    text = table_of(columns, rows);
+  }
+  return text;
+}
+
+void add_wrapped(std::string& text, const std::string& paragraph) {
+  if (paragraph.empty()) return;
+  for (const std::string& line : wrapped(paragraph, kTextWidth)) text += line + "\n";
+}
+
+// Which strategies the speed-ups of a case are over, and whatever makes rows unequal.
+void add_notes(std::string& text, const Rows& rows) {
+  for (const Speedup& speedup : rows.front()->speedups)
+    if (!speedup.label.empty() && speedup.label != speedup.name)
+      add_wrapped(text, fmt::format("{}: {}.", speedup.name, speedup.label));
+  for (const ComparedRow* row : rows) {
+    std::string own;
+    for (const auto& [key, value] : row->workload)
+      if (!(row->tuned && key == "lr"))
+        own += fmt::format("{}{}={}", own.empty() ? "" : ", ", key, value);
+    if (!own.empty()) add_wrapped(text, fmt::format("{} has its own {}.", row->label, own));
+    if (row->reached > 0 && row->reached < row->seeds)
+      add_wrapped(text, fmt::format("{} reached the target with {} of {} seeds.", row->label,
+                                    row->reached, row->seeds));
+    if (row->status != "complete")
+      add_wrapped(text, fmt::format("{}: {}{}", row->label, row->status,
+                                    row->seeds > 0 ? " (the row is without it)" : ""));
+  }
+}
+
+std::string target_text(const Target& target) {
+  if (!target.baseline.empty())
+    return fmt::format(
+        "Target: consensus accuracy of {} with the same seed at its end, less {:.2g} "
+        "points.\n",
+        target.baseline, 100 * target.below);
+  return target.of == Target::Of::loss
+             ? "Target: consensus test loss of " + format_figure(target.value) + ".\n"
+             : "Target: consensus accuracy of " + format_percent(target.value) + ".\n";
+}
+
+// What `to target` means in this case.
+void add_target_notes(std::string& text, const Comparison& comparison, const Comparison::Case& one,
+                      const Rows& rows) {
+  if (comparison.target && !comparison.target->baseline.empty() && one.target)
+    add_wrapped(text, fmt::format("Target here: {} on the mean of the seeds.",
+                                  format_percent(one.target->value, 2)));
+  std::vector<std::string> forming;
+  for (const ComparedRow* row : rows)
+    if (row->time_to_target && row->forms_at_target) forming.push_back(row->label);
+  if (one.consensus && !forming.empty())
+    add_wrapped(text, fmt::format("To target includes one average of everybody, {}, for {}: until "
+                                  "then nobody holds the mean of the models.",
+                                  format_seconds(one.consensus->seconds), joined(forming)));
+}
+
+}  // namespace
+
+std::string comparison_text(const Comparison& comparison, Columns columns) {
+  const ComparisonAnswer answer = answer_of(comparison);
+  std::set<std::string> left_out;
+  std::string text;
+  add_wrapped(text, comparison.title);
+  add_wrapped(text, comparison.claim.empty() ? "" : "Claimed: " + comparison.claim);
+  if (comparison.target) text += target_text(*comparison.target);
+  add_wrapped(text, comparison.note);
+  for (const Comparison::Case& one : comparison.cases) {
+    Rows rows;
+    for (const ComparedRow& row : comparison.table)
+      if (row.case_name == one.name) rows.push_back(&row);
+    if (rows.empty()) continue;
+    text += "\n";
+    if (comparison.cases.size() > 1) add_wrapped(text, "Case: " + one.name);
+    text += table_text(rows, columns, left_out);
+    add_target_notes(text, comparison, one, rows);
+    add_notes(text, rows);
+    for (const CaseAnswer& told : answer.cases)
+      if (told.case_name == one.name && !told.why.empty()) add_wrapped(text, "Why: " + told.why);
+  }
+  if (!left_out.empty())
+    add_wrapped(text, fmt::format("\nWith --wide there is more: {}.", fmt::join(left_out, ", ")));
+  text += "\n";
+  for (const std::string& line : answer.headline) add_wrapped(text, line);
+  add_wrapped(text, answer.measure);
+  if (!comparison.verdicts.empty()) text += "\n";
+  for (const Verdict& verdict : comparison.verdicts)
+    text +=
+        fmt::format("{}  {}\n", verdict.holds ? "holds         " : "DOES NOT HOLD ", verdict.text);
+  return text;
+}
+
+}  // namespace huddle

@@ -1,0 +1,102 @@
+#include "huddle/compare/expectation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "huddle/base/text.h"
+
+namespace huddle {
+namespace {
+
+using Of = Expectation::Of;
+
+const ComparedRow* row_of(std::span<const ComparedRow> rows, const std::string& case_name,
+                          const std::string& label) {
+  for (const ComparedRow& row : rows)
+    if (row.case_name == case_name && row.label == label) return &row;
+  return nullptr;
+}
+
+// What was measured, and how far from it the truth may be. With one seed nobody knows the latter.
+struct Measured {
+  std::optional<double> value;
+  std::optional<Estimate> estimate;
+
+  // What is judged: the end of the interval that speaks against it.
+  std::optional<double> surely() const { return estimate ? estimate->low : value; }
+};
+
+Measured measured(const Expectation& expectation, const ComparedRow& row) {
+  if (!row.is_whole()) return {};
+  for (const Speedup& yardstick : row.speedups) {
+    if (yardstick.name != expectation.over) continue;
+    switch (expectation.of) {
+      case Of::speedup: return {yardstick.of_step, yardstick.of_step_estimate};
+      case Of::speedup_to_target: return {yardstick.to_target, yardstick.to_target_estimate};
+      case Of::accuracy_points: return {yardstick.points, yardstick.points_estimate};
+    }
+  }
+  return {};
+}
+
+// What one case comes to, and by which strategy.
+struct Found {
+  Measured of;
+  std::string label;
+  std::string case_name;
+};
+
+Found in_case(const Expectation& expectation, const std::string& case_name,
+              std::span<const ComparedRow> rows) {
+  const bool best_counts = expectation.of != Of::accuracy_points;
+  Found found{.of = {}, .label = joined(expectation.labels, " or "), .case_name = case_name};
+  for (const std::string& label : expectation.labels) {
+    const ComparedRow* row = row_of(rows, case_name, label);
+    const Measured of = row ? measured(expectation, *row) : Measured{};
+    const auto value = of.surely();
+    const auto best = found.of.surely();
+    if (!value && !best_counts) return {{}, label, case_name};
+    if (value && (!best || (best_counts ? *value > *best : *value < *best)))
+      found = {of, label, case_name};
+  }
+  return found;
+}
+
+std::string figure(Of of, double value) {
+  return of == Of::accuracy_points ? fmt::format("{:+.2f} points", value)
+                                   : fmt::format("{:.2f}x", value);
+}
+
+std::string text_of(Of of, const Measured& found) {
+  if (!found.value) return "not known";
+  const std::string value = figure(of, *found.value);
+  if (!found.estimate) return value;
+  return of == Of::accuracy_points ? fmt::format("{} ({:+.2f} to {:+.2f})", value,
+                                                 found.estimate->low, found.estimate->high)
+                                   : fmt::format("{} ({:.2f} to {:.2f})", value,
+                                                 found.estimate->low, found.estimate->high);
+}
+
+}  // namespace
+
+Verdict judge(const Expectation& expectation, std::span<const ComparedRow> rows) {
+  const bool every = expectation.in == Expectation::In::every_case;
+  std::optional<Found> deciding;
+  for (const std::string& case_name : expectation.cases) {
+    const Found found = in_case(expectation, case_name, rows);
+    // Nothing is less than anything, as std::optional has it.
+    if (!deciding || (every ? found.of.surely() < deciding->of.surely()
+                            : found.of.surely() > deciding->of.surely()))
+      deciding = found;
+  }
+  if (!deciding) return {"no case to judge", false};
+  const auto surely = deciding->of.surely();
+  return {fmt::format("{} over {}{}, {}: {}, at least {}", deciding->label, expectation.over,
+                      expectation.of == Of::speedup_to_target ? " to the target" : "",
+                      deciding->case_name, text_of(expectation.of, deciding->of),
+                      figure(expectation.of, expectation.at_least)),
+          surely && *surely >= expectation.at_least};
+}
+
+}  // namespace huddle

@@ -1,0 +1,169 @@
+#include "huddle/compare/scenario/children.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
+#include "huddle/report/progress.h"
+
+namespace huddle {
+namespace {
+
+constexpr int kWatchMilliseconds = 100;
+constexpr int kEndMilliseconds = 1;  // Between the end of a stream and that of its process.
+constexpr Seconds kPatience = 30;
+constexpr std::size_t kErrorBytes = 16384;
+
+[[noreturn]] void fail(const char* what) {
+  throw Error(concat(what, ": ", std::generic_category().message(errno), "."));
+}
+
+// What the new process does before it becomes another program. Only calls that are safe while other
+// threads of the parent held locks: nothing here may allocate.
+[[noreturn]] void become(char* const* arguments, const char* directory, int errors, pid_t parent) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);  // The parent died before it could be watched.
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int nothing = open("/dev/null", O_RDWR);
+  dup2(nothing, STDIN_FILENO);
+  dup2(nothing, STDOUT_FILENO);
+  dup2(errors, STDERR_FILENO);
+  if (chdir(directory) == 0) execv(arguments[0], arguments);
+  const char* const name = strerrorname_np(errno);
+  const char* const reason = name != nullptr ? name : "for an unknown reason";
+  for (const char* part : {"cannot start ", static_cast<const char*>(arguments[0]), ": ", reason})
+    if (write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
+  _exit(127);
+}
+
+}  // namespace
+
+int usable_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? std::max(1, CPU_COUNT(&cores)) : 1;
+}
+
+Children::Children(int at_once) : at_once_(at_once) {
+  check(at_once >= 1, "at least one child must be allowed to run");
+}
+
+Children::~Children() { kill_all(); }
+
+void Children::kill_all() {
+  for (const Child& child : running_) {
+    kill(child.process, SIGKILL);
+    while (waitpid(child.process, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    close(child.errors);
+  }
+  running_.clear();
+}
+
+void Children::stop() { is_stopped_ = true; }
+
+void Children::run(std::span<const ChildCommand> commands, const Begins& begins, const Ended& ended,
+                   const Watch& watch) {
+  std::size_t next = 0;
+  while (true) {
+    while (!is_stopped_ && next < commands.size() &&
+           running_.size() < static_cast<std::size_t>(at_once_)) {
+      begins(next);
+      begin(next, commands[next]);
+      ++next;
+    }
+    if (running_.empty()) return;
+    std::vector<std::size_t> indices;
+    for (const Child& child : running_) indices.push_back(child.command);
+    watch(indices);
+    listen();
+    collect(ended);
+    if (is_stopped_) ask_to_stop();
+  }
+}
+
+void Children::begin(std::size_t index, const ChildCommand& command) {
+  std::array<int, 2> pipe{};
+  // Closed on exec, so that no other child holds this one's end open.
+  if (pipe2(pipe.data(), O_CLOEXEC) != 0) fail("cannot make a pipe");
+  std::vector<char*> arguments;
+  for (const std::string& argument : command.arguments)
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  const std::string directory = command.directory.string();
+  const pid_t parent = getpid();
+  const pid_t process = fork();
+  if (process == 0) become(arguments.data(), directory.c_str(), pipe[1], parent);
+  close(pipe[1]);
+  if (process < 0) {
+    close(pipe[0]);
+    fail("cannot start a process");
+  }
+  running_.push_back({index, process, pipe[0], "", steady_seconds()});
+}
+
+// Waits until a child has said something or ended, but not for long, and reads what it said. The
+// stream of one that ends is closed, which marks it.
+void Children::listen() {
+  std::vector<pollfd> streams;
+  for (const Child& child : running_)
+    streams.push_back({.fd = child.errors, .events = POLLIN, .revents = 0});
+  const bool one_ends = std::ranges::any_of(running_, &Child::is_silent);
+  if (poll(streams.data(), streams.size(), one_ends ? kEndMilliseconds : kWatchMilliseconds) <= 0)
+    return;
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    if (streams[i].revents == 0) continue;
+    Child& child = running_[i];
+    std::array<char, 4096> bytes{};
+    const ssize_t count = read(child.errors, bytes.data(), bytes.size());
+    if (count > 0) {
+      child.said.append(bytes.data(), static_cast<std::size_t>(count));
+      if (child.said.size() > kErrorBytes) child.said.erase(0, child.said.size() - kErrorBytes);
+    } else if (count == 0) {
+      close(child.errors);
+      child.errors = -1;
+    }
+  }
+}
+
+void Children::collect(const Ended& ended) {
+  for (std::size_t i = 0; i < running_.size();) {
+    int status = 0;
+    // One that has closed its stream has nearly always ended, but may live on.
+    if (!running_[i].is_silent() || waitpid(running_[i].process, &status, WNOHANG) == 0) {
+      ++i;
+      continue;
+    }
+    const Child child = std::move(running_[i]);
+    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+    ended(child.command, {.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+                          .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+                          .errors = child.said,
+                          .seconds = steady_seconds() - child.begun});
+  }
+}
+
+void Children::ask_to_stop() {
+  if (!is_asked_) asked_at_ = steady_seconds();
+  const bool is_patient = steady_seconds() - asked_at_ < kPatience;
+  if (is_asked_ && is_patient) return;
+  for (const Child& child : running_) kill(child.process, is_patient ? SIGINT : SIGKILL);
+  is_asked_ = true;
+}
+
+}  // namespace huddle

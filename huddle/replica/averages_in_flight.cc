@@ -1,0 +1,33 @@
+#include "huddle/replica/averages_in_flight.h"
+
+#include <utility>
+
+namespace huddle {
+
+void append(Exchange& total, const Exchange& more) {
+  total.end = more.end;
+  total.bytes_sent += more.bytes_sent;
+  total.messages_sent += more.messages_sent;
+}
+
+void AveragesInFlight::start(Lane lane, Average average) {
+  Exchange& exchange = exchanges_.emplace_back();
+  under_way_.push_back(endpoint_.spawn(
+      lane,
+      [average = std::move(average), &exchange](Endpoint& beside) { exchange = average(beside); }));
+}
+
+void AveragesInFlight::land() {
+  for (Pending& average : under_way_) average.wait(deadline_);
+  under_way_.clear();
+}
+
+void AveragesInFlight::settle(Time from) {
+  land();
+  if (exchanges_.empty()) return;
+  const std::vector<Exchange> exchanges(exchanges_.begin(), exchanges_.end());
+  meter_.blocked(exchanges, from, endpoint_.now());
+  exchanges_.clear();
+}
+
+}  // namespace huddle

@@ -1,0 +1,144 @@
+#include "huddle/strategy/local_sgd/local_steps.h"
+
+#include <optional>
+
+#include "huddle/base/error.h"
+#include "huddle/schedule/schedule.h"
+#include "huddle/base/text.h"
+#include "huddle/strategy/local_sgd/boundary.h"
+#include "huddle/strategy/gradient_averaging.h"
+
+namespace huddle {
+namespace {
+
+// Rows and columns in turn, along the racks where there are several.
+Schedule grid_of(const Cluster& cluster) {
+  return make_schedule({.kind = ScheduleOptions::Kind::grid,
+                        .workers_per_rack = cluster.racks() > 1 ? cluster.workers_per_rack : 0},
+                       cluster.workers);
+}
+
+Cluster cluster_of(const StrategyContext& context) {
+  Cluster cluster;
+  cluster.workers = context.endpoint.workers();
+  cluster.workers_per_rack = context.averaging.workers_per_rack;
+  return cluster;
+}
+
+Group rack_of(WorkerId worker, const Cluster& cluster) {
+  std::vector<WorkerId> members;
+  for (const WorkerId each : Group::everyone(cluster.workers))
+    if (cluster.rack_of(each) == cluster.rack_of(worker)) members.push_back(each);
+  return Group(members);
+}
+
+class LocalSteps final : public Strategy {
+ public:
+  LocalSteps(const Composition& parts, const StrategyContext& context)
+      : self_(context.endpoint.self()),
+        parts_(parts),
+        everyone_(Group::everyone(context.endpoint.workers())),
+        boundary_(parts, context) {
+    context.replica.cut(1);
+    if (parts.scope == Scope::grid) grid_ = grid_of(cluster_of(context));
+    if (parts.warmup > 0)
+      synchronous_.emplace(context, everyone_, GradientOptions{.algorithm = parts.algorithm});
+    if (parts.inner == Inner::rack)
+      inner_.emplace(context, rack_of(self_, cluster_of(context)), GradientOptions{});
+  }
+
+  // Only now does everybody surely hold the same model: it may have been handed round after this
+  // was made, or trained synchronously.
+  void before_forward(Step step) override {
+    if (step.value == parts_.warmup) boundary_.start();
+  }
+
+  void gradients_ready(Step step, const Bucket& bucket) override {
+    if (auto& gradients = gradients_at(step)) gradients->ready(step, bucket);
+  }
+
+  Update before_update(Step step) override {
+    if (auto& gradients = gradients_at(step)) gradients->complete(step);
+    return Update::apply;
+  }
+
+  Outcome parameters_updated(Step step) override {
+    Outcome outcome{.group = Group({self_}), .progress = static_cast<double>(step.value + 1)};
+    if (const auto& gradients = gradients_at(step)) outcome.group = gradients->group();
+    const std::int64_t local_steps = step.value + 1 - parts_.warmup;
+    if (local_steps <= 0 || local_steps % parts_.tau != 0) return outcome;
+    const std::int64_t number = local_steps / parts_.tau - 1;
+    outcome.group = grid_ ? grid_->group_of(self_, Step{number}) : everyone_;
+    boundary_.run(number, outcome.group);
+    return outcome;
+  }
+
+  Outcome skipped(Step step) override { return parameters_updated(step); }
+
+  void finish() override { boundary_.finish(); }
+
+  std::map<std::string, at::Tensor> models() const override {
+    const at::Tensor anchor = boundary_.anchor();
+    if (!anchor.defined()) return {};
+    return {{"anchor", anchor}};
+  }
+
+  StatisticsPolicy statistics_policy() const override { return parts_.statistics; }
+
+  void save(Archive& archive) const override { boundary_.save(archive); }
+  void load(const Archive& archive) override { boundary_.load(archive); }
+
+ private:
+  // Who averages gradients in this step, if anybody does.
+  std::optional<GradientAveraging>& gradients_at(Step step) {
+    return step.value < parts_.warmup ? synchronous_ : inner_;
+  }
+
+  const WorkerId self_;
+  const Composition parts_;
+  const Group everyone_;
+  std::optional<Schedule> grid_;
+  Boundary boundary_;
+  std::optional<GradientAveraging> synchronous_;
+  std::optional<GradientAveraging> inner_;
+};
+
+void check_inner(const Cluster& cluster) {
+  if (cluster.racks() < 2)
+    throw UsageError(
+        "inner=rack needs the workers in two racks or more, and these are in one: say which are "
+        "near one another (--racks 2x4), or leave inner out.");
+  if (cluster.workers_per_rack < 2)
+    throw UsageError(
+        "inner=rack needs racks of two workers or more, and these have one each: leave inner out, "
+        "or use --racks with larger racks.");
+}
+
+// Throws UsageError unless the algorithm fits whoever meets at boundaries.
+void check_groups(const Composition& parts, const Cluster& cluster) {
+  if (parts.scope == Scope::everyone || parts.warmup > 0)
+    check_algorithm(parts.algorithm, Group::everyone(cluster.workers), cluster);
+  if (parts.scope == Scope::everyone) return;
+  if (cluster.workers < 3)
+    throw UsageError(concat("scope=grid needs at least 3 workers, and there are ", cluster.workers,
+                            ": use scope=all."));
+  const Schedule grid = grid_of(cluster);
+  for (int phase = 0; phase < grid.period(); ++phase)
+    for (const Group& group : grid.phase(phase)) check_algorithm(parts.algorithm, group, cluster);
+}
+
+}  // namespace
+
+void check_local_steps(const Composition& parts, const StrategySetting& setting) {
+  const std::string reason = why_undefined(parts);
+  if (!reason.empty()) throw UsageError(reason);
+  if (parts.inner == Inner::rack) check_inner(setting.cluster);
+  check_groups(parts, setting.cluster);
+}
+
+std::unique_ptr<Strategy> make_local_steps(const Composition& parts,
+                                           const StrategyContext& context) {
+  return std::make_unique<LocalSteps>(parts, context);
+}
+
+}  // namespace huddle

@@ -1,0 +1,42 @@
+// The named strategies with local steps: each a combination of parts (composition.h) with its
+// published settings as defaults.
+//
+//   local_sgd          every tau steps models become their mean (arXiv 1805.09767)
+//   post_local_sgd     synchronous SGD first, then local_sgd (arXiv 1808.07217)
+//   slowmo             the mean moves a slow model with momentum (arXiv 1910.00643)
+//   diloco             the same with Nesterov's momentum and long rounds (arXiv 2311.08105)
+//   easgd              models and an anchor pull one another (arXiv 1412.6651)
+//   cocod              the mean arrives a round late, local progress is kept (arXiv 1906.12043)
+//   overlap_local_sgd  models are pulled back to an anchor that arrives a round late
+//                      (arXiv 2002.09539)
+//
+// Time per step, with T_c to compute a step and T_x for one average of M bytes: blocking ones
+// T_c + T_x / tau, delayed ones max(T_c, T_x / tau).
+
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "huddle/base/spec.h"
+#include "huddle/strategy/local_sgd/composition.h"
+#include "huddle/strategy/registry.h"
+
+namespace huddle {
+
+struct RoundPreset {
+  SpecInfo info;
+
+  // Throws UsageError on values for which the method is not defined among so many workers.
+  Composition (*compose)(const Options& options, int workers);
+};
+
+std::vector<RoundPreset> round_presets();
+
+// Throws UsageError like check_strategy.
+void check_rounds(const RoundPreset& preset, const Options& options,
+                  const StrategySetting& setting);
+std::unique_ptr<Strategy> make_rounds(const RoundPreset& preset, const Options& options,
+                                      const StrategyContext& context);
+
+}  // namespace huddle

@@ -1,0 +1,32 @@
+// What the controller of P-Reduce gives a worker: a group, what each member counts in it, and how
+// to go on after it.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "huddle/base/group.h"
+#include "huddle/strategy/p_reduce/group_former.h"
+#include "huddle/strategy/p_reduce/staleness.h"
+
+namespace huddle {
+
+struct Assignment {
+  GroupId id;
+  Group group;
+  std::vector<double> weights;  // By position in the group.
+  std::int64_t iteration = 0;   // Every member's after the average.
+  double progress = 0;          // Steps of all workers over their number.
+  bool last = false;            // Training is over after it.
+};
+
+// How members are weighed; nothing: all alike.
+using WeightRule = std::optional<DynamicWeights>;
+
+// The members of a formed group are in the order of arrival, on which some weights depend; those of
+// an assignment are sorted, as averages need them. `progress` is left to the caller.
+Assignment assign(const FormedGroup& formed, const WeightRule& rule);
+
+}  // namespace huddle

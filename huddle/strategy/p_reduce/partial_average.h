@@ -1,0 +1,32 @@
+// The data path of P-Reduce: x_i <- sum over j in the group of w_j x_j, among the members alone.
+//
+// Who is in the group and how much each counts comes from outside: from the controller, or from a
+// script. Cost: one average of the parameters, one of the statistics where there are any.
+
+#pragma once
+
+#include "huddle/collective/average.h"
+#include "huddle/strategy/p_reduce/assignment.h"
+#include "huddle/replica/replica.h"
+#include "huddle/transport/endpoint.h"
+
+namespace huddle {
+
+class PartialAverage {
+ public:
+  // The endpoint and the replica outlive this.
+  PartialAverage(Endpoint& endpoint, Replica& replica, const Averaging& how)
+      : endpoint_(endpoint), replica_(replica), averager_(how) {}
+
+  // Every member calls this with the same assignment. Throws PeerLost or Timeout with the replica
+  // as it was. Once the parameters are averaged the group is done: who loses a peer only after that
+  // keeps its own statistics and goes on.
+  Exchange run(const Assignment& given);
+
+ private:
+  Endpoint& endpoint_;
+  Replica& replica_;
+  Averager averager_;
+};
+
+}  // namespace huddle

@@ -1,0 +1,120 @@
+// A parameter server as a service, sharded over all workers: a program beside each worker holds 1/N
+// of the one true model, applies its part of every gradient as it arrives and answers with its part
+// of the parameters.
+//
+//   x <- x - lr * scale * update(g_i)      one optimizer update for each gradient, in the order of
+//                                          arrival; momentum and the like live here
+//
+// The scale is 1/N, so that N workers together take the step of one; or, scaled by delay,
+// 1 / (1 + tau), where tau counts the updates since worker i was sent the parameters on which it
+// computed. A worker's clock is the number of its gradients here. With a bound s (stale synchronous
+// parallel), the answer to a worker with clock c is held back while c - min_j c_j > s.
+//
+// Servers do not talk to one another. Each applies gradients in its own order and counts clocks for
+// itself; a worker goes on when all have answered, so a bound that each keeps is kept. What a
+// worker pulls may mix parts of different moments. Worker 0's server also counts the steps of the
+// run: it alone says whether to go on.
+//
+// Cost per step of a worker: (N-1)/N M bytes to the other servers and as many back, 2 messages in
+// sequence. Its own server sends as much to the others, so a worker sends 2 (N-1)/N M bytes a step,
+// as in a ring. Receives from all workers are open at once, in a buffer each, so a worker behind a
+// slow link holds up nobody; these and the answers on their way are 2 M bytes on every worker.
+// Applying an update takes no time in simulation.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "huddle/replica/replica.h"
+#include "huddle/strategy/parameter_server/server_messages.h"
+#include "huddle/transport/endpoint.h"
+
+namespace huddle {
+
+struct ServerOptions {
+  enum class Scale { by_workers, by_delay };
+
+  Scale scale = Scale::by_workers;
+  std::optional<std::int64_t> bound;  // Nothing: nobody is ever held back.
+  std::int64_t budget = 0;  // Steps of all workers together; 0: workers end by themselves.
+  Deadline deadline;        // For each wait but that for gradients.
+};
+
+// What a server knows beyond its options, all that a resumed run needs. Tensors hold the server's
+// slices, one bucket after another.
+struct ServerState {
+  at::Tensor parameters;
+  std::vector<at::Tensor> slots;  // In the order of UpdateRule::slot_names.
+  std::int64_t updates = 0;
+};
+
+// The slices of the server beside `host`, as a tensor of their own.
+at::Tensor shard_of(const at::Tensor& flat, const Replica& replica, WorkerId host, int workers);
+
+class ParameterServer {
+ public:
+  // The server beside worker `host`. `replica` is only looked at for its rule and buckets, and only
+  // here. All tensors of `state` become the server's own.
+  ParameterServer(const Replica& replica, ServerState state, const ServerOptions& options,
+                  WorkerId host, int workers);
+
+  // Serves until every worker has pushed its last. Throws PeerLost when one of them is lost.
+  void serve(Endpoint& endpoint);
+
+  // A copy. Any program of the server's worker may ask at any time.
+  ServerState state(Endpoint& endpoint) const;
+
+  // What it has sent to other workers so far. Likewise.
+  struct Sent {
+    std::int64_t bytes = 0;
+    std::int64_t messages = 0;
+  };
+  Sent sent(Endpoint& endpoint) const;
+
+ private:
+  // Of one bucket: where it stands in this server's tensors.
+  struct Slice {
+    Bucket bucket;
+    Range place;
+  };
+  enum class Phase {
+    computes,  // Or its gradients are on their way.
+    waits,     // For its answer.
+    done,      // Waits for the final parameters.
+  };
+  struct Client {
+    WorkerId worker;
+    Phase phase = Phase::computes;
+    std::int64_t clock = 0;
+    std::int64_t version = 0;  // Updates in the parameters that it computes on.
+    at::Tensor push;
+    at::Tensor gradients;
+    at::Tensor parameters;          // On their way to it.
+    std::vector<Pending> arriving;  // In the order in which they were sent.
+    std::size_t arrived = 0;        // So many of them.
+    std::vector<Pending> answers;
+  };
+
+  bool is_over() const;
+  void await_arrival();
+  void listen(Endpoint& endpoint, Client& to);
+  void take(Endpoint& endpoint, Client& from);
+  void apply(const Client& from);
+  void answer_all(Endpoint& endpoint);
+  void answer(Endpoint& endpoint, Client& to);
+  void send_parameters(Endpoint& endpoint, Client& to);
+  void say_farewell(Endpoint& endpoint);
+
+  const UpdateRule rule_;
+  const ServerOptions options_;
+  const bool counts_;  // The steps of the run.
+  std::vector<Slice> slices_;
+  ServerState state_;         // Written in exclusive bodies.
+  Sent sent_;                 // Likewise.
+  std::int64_t granted_ = 0;  // Steps that workers were allowed to take; of who counts them.
+  std::vector<Client> clients_;
+};
+
+}  // namespace huddle

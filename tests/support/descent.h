@@ -1,0 +1,65 @@
+// For tests: workers that descend simple functions under a strategy, on the threads engine.
+//
+// Everything is one flat tensor of float64 and a gradient in closed form, so a whole run takes
+// milliseconds and its numbers can be checked by hand.
+
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "huddle/cluster/cluster.h"
+#include "huddle/base/group.h"
+#include "huddle/record/meter.h"
+#include "huddle/strategy/strategy.h"
+
+namespace huddle {
+
+// Worker i's own optimum is near i, and moves.
+at::Tensor towards_own_number(int worker, int step, const at::Tensor& x);
+
+struct Descent {
+  enum class Through { memory, messages };
+
+  std::string spec;
+  int workers = 4;
+  int steps = 12;
+  int workers_per_rack = 0;
+  std::int64_t size = 60;
+  std::int64_t statistics = 2;  // Elements; worker i adds i + 1 to each at every step.
+  UpdateOptions update = {.learning_rate = 0.1, .momentum = 0.9};
+  std::function<double(int step)> learning_rate = {};  // Instead of a constant one.
+  std::function<at::Tensor(int worker, int step, const at::Tensor& x)> gradient =
+      towards_own_number;
+  Through through = Through::memory;
+  Seconds compute = 0;  // Of one step.
+  std::vector<Slowdown> slowdowns = {};
+  std::optional<int> resume_after;  // So many steps; the strategy is saved and made anew.
+  std::optional<int> skip;          // A step at which worker 1 skips its update.
+};
+
+struct Descended {
+  std::vector<at::Tensor> parameters;  // By worker.
+  std::vector<at::Tensor> statistics;
+  std::vector<std::map<std::string, at::Tensor>> models;  // After `finish`.
+  std::vector<Meter::Total> traffic;
+  std::vector<std::vector<double>> path;  // path[t][i]: worker i's first element after step t.
+  std::vector<std::vector<double>> slot;  // Likewise, of the first slot; 0 where there is none.
+  std::vector<Group> groups;              // Of worker 0, by step.
+  std::vector<double> progress;           // Likewise.
+};
+
+Descended descend(const Descent& descent);
+
+// The largest distance of a worker from the mean, and of two runs from one another.
+double spread(const std::vector<at::Tensor>& tensors);
+double distance(const Descended& a, const Descended& b);
+bool same_bits(const Descended& a, const Descended& b);
+
+}  // namespace huddle
