@@ -8,20 +8,16 @@
 
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
+#include "tests/support/refusal.h"
 #include "tests/support/scratch_folder.h"
 
 namespace huddle {
 namespace {
 
 // Why the file is not read.
-std::string refusal(const std::filesystem::path& file, std::int64_t most_bytes = 100,
-                    std::string_view way_out = {}) {
-  try {
-    read_file(file, most_bytes, way_out);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+std::string refusal_of(const std::filesystem::path& file, std::int64_t most_bytes = 100,
+                       std::string_view way_out = {}) {
+  return refusal([&] { read_file(file, most_bytes, way_out); });
 }
 
 TEST(ReadFile, GivesAllBytesUpToTheLimit) {
@@ -36,25 +32,25 @@ TEST(ReadFile, GivesAllBytesUpToTheLimit) {
 TEST(ReadFile, RefusesWhatIsLargerThanItMayBe) {
   const ScratchFolder folder;
   const std::filesystem::path file = folder.write("large", std::string(101, 'x'));
-  EXPECT_EQ(refusal(file), concat("cannot read '", file.string(),
-                                  "': it has 101 bytes or more, and such a file at most 100."));
+  EXPECT_EQ(refusal_of(file), concat("cannot read '", file.string(),
+                                     "': it has 101 bytes or more, and such a file at most 100."));
 }
 
 TEST(ReadFile, RefusesWhatIsNoRegularFileWithoutOpeningIt) {
   const ScratchFolder folder;
-  EXPECT_NE(refusal(folder.path()).find("it is a folder"), std::string::npos);
-  EXPECT_NE(refusal("/dev/zero").find("it is a device"), std::string::npos);
+  EXPECT_NE(refusal_of(folder.path()).find("it is a folder"), std::string::npos);
+  EXPECT_NE(refusal_of("/dev/zero").find("it is a device"), std::string::npos);
   const std::filesystem::path pipe = folder.path() / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_NE(refusal(pipe).find("it is a pipe"), std::string::npos);
+  EXPECT_NE(refusal_of(pipe).find("it is a pipe"), std::string::npos);
   std::filesystem::create_symlink(pipe, folder.path() / "link");
-  EXPECT_NE(refusal(folder.path() / "link").find("it is a pipe"), std::string::npos);
+  EXPECT_NE(refusal_of(folder.path() / "link").find("it is a pipe"), std::string::npos);
 }
 
 TEST(ReadFile, SaysWhatIsMissingAndTheWayOut) {
   const ScratchFolder folder;
   const std::filesystem::path file = folder.path() / "none";
-  EXPECT_EQ(refusal(file, 100, "make one"),
+  EXPECT_EQ(refusal_of(file, 100, "make one"),
             concat("cannot read '", file.string(), "': there is no such file; make one."));
 }
 

@@ -7,22 +7,12 @@
 #include <vector>
 
 #include "huddle/base/error.h"
+#include "tests/support/refusal.h"
 
 namespace huddle {
 namespace {
 
 using Values = std::map<std::string, std::string>;
-
-// The message of the UsageError that `body` throws, or "" when it throws none.
-template <typename Body>
-std::string refusal(const Body& body) {
-  try {
-    body();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "huddle/base/error.h"
+#include "tests/support/refusal.h"
 
 namespace huddle {
 namespace {
@@ -22,15 +23,6 @@ TEST(Units, RefusesWhatIsNotANumberWithAUnit) {
   for (const char* text : {"", "ms", "5", "-1ms", "5 lightyears", "nanms", "1e999s", "5msx"})
     EXPECT_THROW(parse_seconds("x", text), UsageError) << text;
   EXPECT_THROW(parse_bandwidth("x", "1e308Gbps"), UsageError);
-}
-
-std::string refusal(const std::function<void()>& read) {
-  try {
-    read();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 TEST(Units, RefusesTimesThatNoClockCanTell) {

@@ -11,19 +11,19 @@
 #include <optional>
 #include <set>
 
-#include "huddle/compare/scenario/children.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
 #include "huddle/cli/commands.h"
 #include "huddle/cli/compare_rules.h"
-#include "huddle/compare/scenario/comparison_folder.h"
 #include "huddle/cli/engines.h"
 #include "huddle/cli/interrupt.h"
 #include "huddle/cli/number_option.h"
-#include "huddle/compare/scenario/scenario_folder.h"
-#include "huddle/compare/scenario/tuning.h"
-#include "huddle/base/error.h"
-#include "huddle/base/text.h"
 #include "huddle/compare/comparison_files.h"
 #include "huddle/compare/comparison_table.h"
+#include "huddle/compare/scenario/children.h"
+#include "huddle/compare/scenario/comparison_folder.h"
+#include "huddle/compare/scenario/scenario_folder.h"
+#include "huddle/compare/scenario/tuning.h"
 #include "huddle/report/format.h"
 #include "huddle/report/page/html_report.h"
 #include "huddle/report/runs_progress.h"
@@ -70,24 +70,24 @@ void keep_data_in_sight(WorkloadOptions& workload) {
     place->second = std::filesystem::absolute(place->second).string();
 }
 
-using Runs = std::vector<const PlannedRun*>;
+using PlannedRuns = std::vector<const PlannedRun*>;
 
-Runs tunings_of(const ComparisonPlan& plan) {
-  Runs runs;
+PlannedRuns tunings_of(const ComparisonPlan& plan) {
+  PlannedRuns runs;
   for (const TuningRun& tuning : plan.tunings) runs.push_back(&tuning.run);
   return runs;
 }
 
 // All but the tunings.
-Runs runs_of(const ComparisonPlan& plan) {
-  Runs runs;
+PlannedRuns runs_of(const ComparisonPlan& plan) {
+  PlannedRuns runs;
   for (const auto* list : {&plan.trainings, &plan.averages, &plan.runs})
     for (const PlannedRun& run : *list)
       if (!run.timed_in) runs.push_back(&run);
   return runs;
 }
 
-Work work_of(const Runs& runs, const ComparisonFolder& folder, const CompareConfig& config) {
+Work work_of(const PlannedRuns& runs, const ComparisonFolder& folder, const CompareConfig& config) {
   Work work;
   for (const PlannedRun* run : runs) {
     const bool lacks_timeline =
@@ -121,7 +121,7 @@ bool has_failed(const ChildEnd& end, bool is_stopped) {
   return (end.exit_status != 0 || end.signal != 0) && !was_interrupted(end, is_stopped);
 }
 
-Work carried_out(const Runs& runs, const ComparisonFolder& folder, Children& children,
+Work carried_out(const PlannedRuns& runs, const ComparisonFolder& folder, Children& children,
                  const CompareConfig& config) {
   Work work = work_of(runs, folder, config);
   if (!config.quiet && work.outdated > 0)
@@ -360,7 +360,7 @@ int compare_command(const CLI::App& command, const CompareConfig& config) {
 
 void add_compare_command(CLI::App& program, int& status) {
   CLI::App* command = program.add_subcommand(
-      "compare", "Runs several strategies on the same workload and sets them side by side");
+      "compare", "PlannedRuns several strategies on the same workload and sets them side by side");
   command->footer(
       "Examples:\n"
       "  huddle compare demo\n"

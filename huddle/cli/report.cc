@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "huddle/cli/commands.h"
 #include "huddle/base/error.h"
 #include "huddle/base/ids.h"
+#include "huddle/cli/commands.h"
 #include "huddle/report/format.h"
 #include "huddle/report/page/html_report.h"
 #include "huddle/report/progress.h"
@@ -40,7 +40,7 @@ class ReadingLine {
     const Seconds now = steady_seconds();
     if (now < next_at_) return;
     const bool is_bar = mode_ == ProgressMode::bar;
-    next_at_ = now + (is_bar ? 0.1 : kPatience);
+    next_at_ = now + redraw_interval(mode_);
     is_shown_ = true;
     fmt::print(out_, "{}reading steps: {} of {}{}", is_bar ? "\r" : "",
                format_bytes(static_cast<double>(done)), format_bytes(static_cast<double>(all)),

@@ -14,7 +14,7 @@
 namespace huddle {
 namespace {
 
-Cluster racks_of_three() {
+Cluster two_racks() {
   Cluster cluster;
   cluster.workers = 6;
   cluster.workers_per_rack = 3;
@@ -45,7 +45,7 @@ TEST(Cluster, IsOneRackByDefault) {
 }
 
 TEST(Cluster, FillsRacksInOrder) {
-  const Cluster cluster = racks_of_three();
+  const Cluster cluster = two_racks();
   EXPECT_EQ(cluster.racks(), 2);
   EXPECT_EQ(cluster.rack_of({0}), 0);
   EXPECT_EQ(cluster.rack_of({2}), 0);
@@ -54,7 +54,7 @@ TEST(Cluster, FillsRacksInOrder) {
 }
 
 TEST(Cluster, SlowsDownFromFirstToLastStepInclusive) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.slowdowns = {{.worker = {1}, .factor = 3, .first = {10}, .last = {20}}};
   EXPECT_EQ(cluster.compute_time({1}, {9}, 2), 2);
   EXPECT_EQ(cluster.compute_time({1}, {10}, 2), 6);
@@ -64,7 +64,7 @@ TEST(Cluster, SlowsDownFromFirstToLastStepInclusive) {
 }
 
 TEST(Cluster, SlowsDownForeverByDefaultAndMultipliesOverlaps) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.slowdowns = {{.worker = {1}, .factor = 3, .first = {}},
                        {.worker = {1}, .factor = 2, .first = {5}}};
   EXPECT_EQ(cluster.compute_time({1}, {0}, 1), 3);
@@ -86,7 +86,7 @@ std::set<int> slow_ones(const Cluster& cluster, Step step) {
 
 TEST(Cluster, SlowsDownExactlyAsManyWorkersAsAskedAtEveryStep) {
   for (const int count : {0, 1, 2, 5, 6}) {
-    Cluster cluster = racks_of_three();
+    Cluster cluster = two_racks();
     cluster.random_slowdown = {.workers = count, .factor = 4};
     for (int step = 0; step < 100; ++step)
       EXPECT_EQ(slow_ones(cluster, {step}).size(), static_cast<std::size_t>(count));
@@ -94,7 +94,7 @@ TEST(Cluster, SlowsDownExactlyAsManyWorkersAsAskedAtEveryStep) {
 }
 
 TEST(Cluster, DrawsTheSlowWorkersAnewAndEvenly) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.random_slowdown = {.workers = 2, .factor = 4};
   std::vector<int> hits(6);
   std::set<std::set<int>> pairs;
@@ -109,7 +109,7 @@ TEST(Cluster, DrawsTheSlowWorkersAnewAndEvenly) {
 }
 
 TEST(Cluster, JittersEquallyWithEqualSeeds) {
-  Cluster a = racks_of_three();
+  Cluster a = two_racks();
   a.jitter = 0.2;
   a.seed = 1;
   const Cluster b = a;
@@ -175,7 +175,7 @@ TEST(Cluster, NeverJittersDownToNothing) {
 }
 
 TEST(Cluster, WandersByItsAmplitudeInItsPeriodFromAStartOfEachWorker) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.wander = {.amplitude = 0.25, .period_steps = 40};
   double least = kForever;
   double most = 0;
@@ -195,7 +195,7 @@ TEST(Cluster, WandersByItsAmplitudeInItsPeriodFromAStartOfEachWorker) {
 }
 
 TEST(Cluster, PausesAsOftenAsItsProbabilitySays) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.pauses = {{.probability = 0.1, .seconds = 3}};
   int pauses = 0;
   constexpr int kSteps = 20'000;
@@ -211,7 +211,7 @@ TEST(Cluster, PausesAsOftenAsItsProbabilitySays) {
 }
 
 TEST(Cluster, PausesOnceInAStepHoweverItIsCut) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.pauses = {{.probability = 1, .seconds = 3}};
   cluster.slowdowns = {{.worker = {1}, .factor = 2, .first = {}}};
   Seconds sum = 0;
@@ -221,7 +221,7 @@ TEST(Cluster, PausesOnceInAStepHoweverItIsCut) {
 }
 
 TEST(Cluster, PausesOneWorkerAloneAndAddsUpSeveralPauses) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.pauses = {{.probability = 1, .seconds = 3, .worker = WorkerId{1}},
                     {.probability = 1, .seconds = 4}};
   EXPECT_DOUBLE_EQ(cluster.compute_time({0}, {0}, 0.5), 4.5);
@@ -229,7 +229,7 @@ TEST(Cluster, PausesOneWorkerAloneAndAddsUpSeveralPauses) {
 }
 
 TEST(Cluster, DrawsPausesOfWorkersAndOfRulesIndependently) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.pauses = {{.probability = 0.5, .seconds = 1}, {.probability = 0.5, .seconds = 2}};
   std::set<long> sums;
   bool workers_differ = false;
@@ -243,7 +243,7 @@ TEST(Cluster, DrawsPausesOfWorkersAndOfRulesIndependently) {
 }
 
 TEST(Cluster, IsLinearInTheWork) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.jitter = 0.3;
   cluster.wander = {.amplitude = 0.5, .period_steps = 10};
   cluster.random_slowdown = {.workers = 3, .factor = 2};
@@ -272,7 +272,7 @@ TEST(Cluster, ComputesFastEnoughForAThousandWorkers) {
 }
 
 TEST(ClusterHalts, StopTheWorkThatTheyInterrupt) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.halts = {{.worker = {1}, .from = 10, .seconds = 5}};
   EXPECT_EQ(cluster.with_halts({1}, 0, 3), 3);
   EXPECT_EQ(cluster.with_halts({1}, 8, 3), 8);
@@ -281,7 +281,7 @@ TEST(ClusterHalts, StopTheWorkThatTheyInterrupt) {
 }
 
 TEST(ClusterHalts, HoldBackWorkThatWouldBeginInThem) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.halts = {{.worker = {1}, .from = 10, .seconds = 5}};
   EXPECT_EQ(cluster.with_halts({1}, 10, 3), 8);
   EXPECT_EQ(cluster.with_halts({1}, 14, 3), 4);
@@ -290,13 +290,13 @@ TEST(ClusterHalts, HoldBackWorkThatWouldBeginInThem) {
 }
 
 TEST(ClusterHalts, DoNotTouchWorkThatEndsAsTheyBegin) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.halts = {{.worker = {1}, .from = 10, .seconds = 5}};
   EXPECT_EQ(cluster.with_halts({1}, 8, 2), 2);
 }
 
 TEST(ClusterHalts, AddUpInWhateverOrderTheyAreGivenAndCountOverlapsOnce) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.halts = {{.worker = {1}, .from = 20, .seconds = 5},
                    {.worker = {1}, .from = 10, .seconds = 6},
                    {.worker = {1}, .from = 12, .seconds = 2},
@@ -308,7 +308,7 @@ TEST(ClusterHalts, AddUpInWhateverOrderTheyAreGivenAndCountOverlapsOnce) {
 }
 
 TEST(Cluster, RefusesWithAllProblemsAtOnce) {
-  Cluster cluster = racks_of_three();
+  Cluster cluster = two_racks();
   cluster.jitter = -1;
   cluster.latency_in_rack = -2;
   ASSERT_EQ(cluster.problems().size(), 2u);

@@ -5,6 +5,7 @@
 #include "huddle/compare/accounts.h"
 #include "huddle/compare/comparison_table.h"
 #include "huddle/report/table.h"
+#include "tests/support/curve_point.h"
 
 namespace huddle {
 namespace {
@@ -38,10 +39,6 @@ void slow_down(ComparedRun& run, double factor) {
 
 void add_link(ComparedRun& run, double busy_share) {
   run.outcome.links.push_back({.name = "worker 0 out", .busy = *run.outcome.seconds * busy_share});
-}
-
-CurvePoint point(double progress, Time time, double accuracy) {
-  return {.progress = progress, .time = time, .consensus = {.loss = 1, .accuracy = accuracy}};
 }
 
 Comparison comparison_of(std::vector<ComparedRun> runs, const std::vector<std::string>& cases,

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "tests/support/curve_point.h"
+
 namespace huddle {
 namespace {
 
@@ -18,13 +20,6 @@ ComparedRun run_of(const std::string& label, int seed, Seconds step,
   run.outcome.seconds = step * 10;
   run.outcome.step_seconds = step;
   return run;
-}
-
-CurvePoint point(double progress, Time time, double accuracy) {
-  return {.progress = progress,
-          .time = time,
-          .consensus = {.loss = 1 - accuracy, .accuracy = accuracy},
-          .drift = 0.1};
 }
 
 TEST(Comparison, TellsMeanAndSpreadOverTheSeeds) {

@@ -12,7 +12,7 @@
 namespace huddle {
 namespace {
 
-using Json = nlohmann::json;
+using Parsed = nlohmann::json;
 
 class ReportCheck : public testing::Test {
  protected:
@@ -28,17 +28,17 @@ class ReportCheck : public testing::Test {
     return "";
   }
 
-  static Json summary() {
-    return Json::parse(
+  static Parsed summary() {
+    return Parsed::parse(
         summary_json({.strategy = "bsp", .time = {{}, {}}, .links = {{.name = "a"}}}, "1"));
   }
 
-  static Json results() {
+  static Parsed results() {
     Comparison all{.name = "n"};
     all.cases.push_back({"x", "", "cases/x.toml"});
     all.runs.push_back({.id = "x/bsp/1", .case_name = "x", .label = "bsp", .strategy = "bsp"});
     all.table = compare_runs(all.runs, std::vector<ComparedStrategy>{{.label = "bsp"}});
-    return Json::parse(results_json(all, {}, "1"));
+    return Parsed::parse(results_json(all, {}, "1"));
   }
 };
 
@@ -52,11 +52,11 @@ TEST_F(ReportCheck, NamesEveryFieldThatIsMissing) {
   for (const char* const name : {"summary.json'", "'strategy'", "'status'", "'workers'",
                                  "'seconds'", "'time'", "'accuracy'", "huddle train --out"})
     EXPECT_NE(nothing.find(name), std::string::npos) << name << ": " << nothing;
-  Json one = summary();
+  Parsed one = summary();
   one["time"][1].erase("wait");
   EXPECT_NE(refusal("summary.json", one.dump()).find("it does not have 'time[1].wait'."),
             std::string::npos);
-  Json other = results();
+  Parsed other = results();
   other["runs"][0].erase("status");
   EXPECT_NE(refusal("results.json", other.dump()).find("it does not have 'runs[0].status'."),
             std::string::npos);
@@ -64,14 +64,14 @@ TEST_F(ReportCheck, NamesEveryFieldThatIsMissing) {
 
 TEST_F(ReportCheck, NamesEveryFieldOfTheWrongKind) {
   for (const auto& [key, value] :
-       std::vector<std::pair<std::string, Json>>{{"workers", "many"},
-                                                 {"seconds", "long"},
-                                                 {"time", 3},
-                                                 {"links", Json::object()},
-                                                 {"accuracy", Json::array()},
-                                                 {"status", 5},
-                                                 {"curve", {1}}}) {
-    Json changed = summary();
+       std::vector<std::pair<std::string, Parsed>>{{"workers", "many"},
+                                                   {"seconds", "long"},
+                                                   {"time", 3},
+                                                   {"links", Parsed::object()},
+                                                   {"accuracy", Parsed::array()},
+                                                   {"status", 5},
+                                                   {"curve", {1}}}) {
+    Parsed changed = summary();
     changed[key] = value;
     EXPECT_NE(refusal("summary.json", changed.dump()).find("'" + key), std::string::npos) << key;
   }

@@ -15,12 +15,12 @@
 namespace huddle {
 namespace {
 
-constexpr Seconds kBarInterval = 0.1;
-constexpr Seconds kLineInterval = 2;
 constexpr std::size_t kUsualWidth = 80;
 constexpr std::size_t kWidthForBar = 40;
 
 }  // namespace
+
+Seconds redraw_interval(ProgressMode mode) { return mode == ProgressMode::bar ? 0.1 : 2; }
 
 Seconds steady_seconds() {
   return std::chrono::duration<Seconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -73,8 +73,7 @@ void Progress::evaluated(std::int64_t models, std::int64_t of) {
 
 void Progress::show_if_due() {
   is_shown_ = false;
-  const Seconds interval = mode_ == ProgressMode::bar ? kBarInterval : kLineInterval;
-  if (!shown_at_ || now_ - *shown_at_ >= interval) show();
+  if (!shown_at_ || now_ - *shown_at_ >= redraw_interval(mode_)) show();
 }
 
 void Progress::finish() {

@@ -24,6 +24,9 @@ enum class ProgressMode {
 // `bar` where `out` is a terminal, `lines` elsewhere.
 ProgressMode progress_mode(std::FILE* out);
 
+// At least so long between two states that are shown.
+Seconds redraw_interval(ProgressMode mode);
+
 // How many columns `out` has; 80 where it is no terminal.
 std::size_t terminal_width(std::FILE* out);
 

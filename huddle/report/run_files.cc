@@ -23,8 +23,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string reason(int error) { return std::generic_category().message(error); }
-
 int create(const std::filesystem::path& path) {
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 }
@@ -35,7 +33,7 @@ int create(const std::filesystem::path& path) {
 }
 
 [[noreturn]] void fail(const std::filesystem::path& path, int error) {
-  throw Error(concat("cannot write '", path.string(), "': ", reason(error), "."));
+  throw Error(concat("cannot write '", path.string(), "': ", system_message(error), "."));
 }
 
 std::filesystem::path summary_path(const std::filesystem::path& directory) {
@@ -188,7 +186,7 @@ RunFiles::RunFiles(std::filesystem::path directory)
     : directory_(std::move(directory)), steps_path_(directory_ / "steps.jsonl") {
   prepare(directory_);
   steps_file_ = create(steps_path_);
-  if (steps_file_ < 0) refuse(directory_, concat("steps.jsonl: ", reason(errno)));
+  if (steps_file_ < 0) refuse(directory_, concat("steps.jsonl: ", system_message(errno)));
 }
 
 RunFiles::~RunFiles() {

@@ -23,8 +23,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+constexpr double kNotFinite = std::numeric_limits<double>::quiet_NaN();
 
 class RunFilesTest : public testing::Test {
  protected:
@@ -124,9 +124,9 @@ TEST_F(RunFilesTest, WritesAnEmptyGroup) {
 
 TEST_F(RunFilesTest, WritesNumbersThatAreNotFiniteAsNull) {
   StepRecord record = full_record();
-  record.loss = kNan;
-  record.learning_rate = kInfinity;
-  record.time.wait = -kInfinity;
+  record.loss = kNotFinite;
+  record.learning_rate = kEndless;
+  record.time.wait = -kEndless;
   RunFiles files(directory_);
   files.append(record);
   ASSERT_EQ(steps().size(), 1u);
@@ -274,7 +274,7 @@ TEST_F(RunFilesTest, WritesEveryFieldOfTheSummary) {
 
 TEST_F(RunFilesTest, WritesNullWhereTheSummaryHasNoFigure) {
   Summary empty;
-  empty.loss = kNan;
+  empty.loss = kNotFinite;
   RunFiles files(directory_);
   files.write_summary(empty, "1");
   const Json written = summary();

@@ -10,12 +10,7 @@
 #include "huddle/report/table.h"
 
 namespace huddle {
-namespace {
-
-constexpr Seconds kBarInterval = 0.1;
-constexpr Seconds kLineInterval = 2;
-
-}  // namespace
+namespace {}  // namespace
 
 RunsProgress::RunsProgress(std::FILE* out, ProgressMode mode, Progress::Clock clock)
     : out_(out), mode_(mode), clock_(std::move(clock)) {}
@@ -32,8 +27,7 @@ void RunsProgress::update(const RunsState& state) {
   }
   state_ = state;
   is_shown_ = is_shown_ && !has_news;
-  const Seconds interval = mode_ == ProgressMode::bar ? kBarInterval : kLineInterval;
-  const bool is_due = !shown_at_ || now_ - *shown_at_ >= interval;
+  const bool is_due = !shown_at_ || now_ - *shown_at_ >= redraw_interval(mode_);
   // A terminal shows who is running now; a log is written for what has come to an end.
   if (is_due && (mode_ == ProgressMode::bar || !is_shown_)) show();
 }

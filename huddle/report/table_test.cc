@@ -13,7 +13,7 @@
 namespace huddle {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 using Lines = std::vector<std::string>;
 
@@ -75,7 +75,7 @@ TEST(TextBar, FillsItsShare) {
 TEST(TextBar, KeepsItsWidthForSharesOutOfRange) {
   EXPECT_EQ(text_bar(1e300, 3), "███");
   EXPECT_EQ(text_bar(-1, 3), "░░░");
-  EXPECT_EQ(text_bar(kNan, 3), "░░░");
+  EXPECT_EQ(text_bar(kNoNumber, 3), "░░░");
 }
 
 TEST(Wrapped, CutsAtSpacesAndAfterCommas) {
@@ -176,8 +176,8 @@ TEST(PrintSummary, TellsHowARunThatWentWrongEnded) {
   Summary summary = some_summary();
   summary.status = "interrupted";
   summary.steps_done = 400;
-  summary.loss = -kNan;
-  summary.drift = kNan;
+  summary.loss = -kNoNumber;
+  summary.drift = kNoNumber;
   summary.lost = {"worker 1: killed at step 12"};
   const std::string text = printed(summary);
   EXPECT_TRUE(contains(text, "status          interrupted\n")) << text;

@@ -66,8 +66,7 @@ EventText first_events(const TimelineSubject& subject) {
 }
 
 std::string about(const TimelineSubject& subject) {
-  using Json = nlohmann::ordered_json;
-  const Json object = {
+  const nlohmann::ordered_json object = {
       {"program", concat("huddle ", subject.version)},
       {"strategy", subject.strategy},
       {"engine", subject.engine},

@@ -13,14 +13,13 @@
 #include <utility>
 
 #include "huddle/base/error.h"
+#include "huddle/base/replace_file.h"
 #include "huddle/base/text.h"
 
 namespace huddle {
 namespace {
 
 constexpr std::size_t kBlockBytes = 64 * 1024;
-
-std::string reason(int error) { return std::generic_category().message(error); }
 
 // In microseconds, as the format wants them. By hand: most of a timeline is moments.
 void append_moment(EventText& text, Nanoseconds moment) {
@@ -50,8 +49,7 @@ void append_number(EventText& text, std::int64_t number) {
 }
 
 std::string quoted(const std::string& text) {
-  using Json = nlohmann::json;
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void append_slice(EventText& text, Track track, Interval interval, std::string_view name,
@@ -111,7 +109,7 @@ TraceWriter::TraceWriter(std::filesystem::path path, const EventText& first_even
   if (error_ == 0) write_block();
   if (error_ == 0) return;
   if (file_ >= 0) ::close(file_);
-  throw UsageError(concat("cannot write the file '", path_.string(), "': ", reason(error_),
+  throw UsageError(concat("cannot write the file '", path_.string(), "': ", system_message(error_),
                           ". Name a file in a folder that can be written to."));
 }
 
@@ -134,7 +132,7 @@ void TraceWriter::append(const EventText& events) {
 
 void TraceWriter::require_written() const {
   if (error_ != 0)
-    throw Error(concat("cannot write '", path_.string(), "': ", reason(error_), "."));
+    throw Error(concat("cannot write '", path_.string(), "': ", system_message(error_), "."));
 }
 
 void TraceWriter::close() {

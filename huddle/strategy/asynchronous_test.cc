@@ -11,11 +11,11 @@
 
 #include "huddle/base/error.h"
 #include "huddle/schedule/schedule.h"
-#include "tests/support/descent.h"
-#include "huddle/strategy/registry.h"
 #include "huddle/strategy/parameter_server/server_messages.h"
+#include "huddle/strategy/registry.h"
 #include "huddle/strategy/step.h"
 #include "huddle/transport/threads/launcher.h"
+#include "tests/support/descent.h"
 
 namespace huddle {
 namespace {
@@ -27,14 +27,10 @@ at::Tensor once(int worker, int step, const at::Tensor& x) {
 
 at::Tensor one(int, int, const at::Tensor& x) { return at::ones_like(x); }
 
-at::Tensor mean_of(const std::vector<at::Tensor>& tensors) { return at::stack(tensors).mean(0); }
-
 bool all_equal(const std::vector<at::Tensor>& tensors) {
   return std::all_of(tensors.begin(), tensors.end(),
                      [&](const at::Tensor& each) { return at::equal(each, tensors.front()); });
 }
-
-double first_of(const at::Tensor& tensor) { return tensor[0].item<double>(); }
 
 TEST(Served, OneWorkerWithAServerIsPlainTraining) {
   for (const UpdateOptions::Kind kind : {UpdateOptions::Kind::sgd, UpdateOptions::Kind::adam}) {

@@ -8,9 +8,12 @@
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {
-namespace {
 
 double first_of(const at::Tensor& tensor) { return tensor[0].item<double>(); }
+
+at::Tensor mean_of(const std::vector<at::Tensor>& tensors) { return at::stack(tensors).mean(0); }
+
+namespace {
 
 // One worker of a descent.
 class Descender {

@@ -13,6 +13,7 @@
 #include "huddle/schedule/traffic.h"
 #include "huddle/strategy/step.h"
 #include "huddle/transport/threads/launcher.h"
+#include "tests/support/descent.h"
 
 namespace huddle {
 namespace {
@@ -71,8 +72,6 @@ Result descend(const Descent& setup) {
   });
   return result;
 }
-
-at::Tensor mean_of(const std::vector<at::Tensor>& tensors) { return at::stack(tensors).mean(0); }
 
 double spread(const std::vector<at::Tensor>& tensors) {
   return (at::stack(tensors) - mean_of(tensors)).abs().max().item<double>();

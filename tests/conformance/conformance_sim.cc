@@ -14,8 +14,6 @@ INSTANTIATE_TEST_SUITE_P(Sim, Conformance, testing::Values(sim()), name_of_engin
 INSTANTIATE_TEST_SUITE_P(Sim, ConformanceOfSize, testing::Combine(testing::Values(sim()), sizes()),
                          name_of_size);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RepeatedConformance);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NativeConformance);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(NativeConformanceOfSize);
 
 }  // namespace
 }  // namespace huddle

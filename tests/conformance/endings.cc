@@ -7,9 +7,6 @@
 namespace huddle {
 namespace {
 
-constexpr Tag kTag = numbered(1);
-constexpr Tag kNever = numbered(2);  // Nobody sends with this one.
-
 [[noreturn]] void fail() { throw std::runtime_error("boom"); }
 
 // Runs `action`, which must fail with PeerLost naming `peer` and the first cause, which was

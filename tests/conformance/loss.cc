@@ -9,9 +9,6 @@
 namespace huddle {
 namespace {
 
-constexpr Tag kTag = numbered(1);
-constexpr Tag kNever = numbered(2);  // Nobody sends with this one.
-
 // The victim's part: it dies at step 2, where it begins to compute.
 constexpr Step kDeath{2};
 

@@ -8,8 +8,8 @@
 namespace huddle {
 namespace {
 
-constexpr Tag kTag{Kind::payload, Purpose::average, kMainLane, {1}};
-constexpr Step kDeath{2};
+constexpr Tag kMeeting{Kind::payload, Purpose::average, kMainLane, {1}};
+constexpr Step kLastStep{2};
 constexpr int kWidth = 3;  // Numbers in a block.
 
 // Worker w's tensor holds (w + 1) * (i + 1) at i, so what became of whose tensor shows.
@@ -76,7 +76,7 @@ TEST_P(NativeConformanceOfSize, CombinesEachBlockOnceAndGivesAllMembersTheResult
                   (static_cast<double>(i) + 1) * (block * kWidth + 1));
       sum_block(block, members);
     };
-    native_of(endpoint).reduce(everyone, kTag, tensor, kBlocks, combine, kDeadline);
+    native_of(endpoint).reduce(everyone, kMeeting, tensor, kBlocks, combine, kDeadline);
     EXPECT_TRUE(is_sum(tensor, everyone));
   });
   for (const std::atomic<int>& count : calls) EXPECT_EQ(count, 1);
@@ -87,7 +87,7 @@ TEST_P(NativeConformanceOfSize, WorksAgainWithTheSameTag) {
   run([&](Endpoint& endpoint) {
     for (int round = 0; round < 50; ++round) {
       const at::Tensor tensor = tensor_of(endpoint.self(), 1 + round % 5);
-      sum(endpoint, everyone, kTag, tensor);
+      sum(endpoint, everyone, kMeeting, tensor);
       EXPECT_TRUE(is_sum(tensor, everyone)) << "round " << round;
     }
   });
@@ -101,7 +101,7 @@ TEST_P(NativeConformance, GroupsWithOneTagDoNotDisturbOneAnother) {
       for (const Group& group :
            {pair.contains(endpoint.self()) ? pair : three, Group::everyone(5)}) {
         const at::Tensor tensor = tensor_of(endpoint.self(), 4);
-        sum(endpoint, group, kTag, tensor);
+        sum(endpoint, group, kMeeting, tensor);
         EXPECT_TRUE(is_sum(tensor, group));
       }
   });
@@ -116,7 +116,7 @@ TEST_P(NativeConformance, TagsKeepAveragesOfLanesApart) {
       const Lane lane{static_cast<std::uint8_t>(1 + (endpoint.self().value + i) % 2)};
       programs.push_back(endpoint.spawn(lane, [&everyone, lane](Endpoint& own) {
         const at::Tensor tensor = tensor_of(own.self(), 2 * lane.value);
-        sum(own, everyone, in_lane(lane, kTag), tensor);
+        sum(own, everyone, in_lane(lane, kMeeting), tensor);
         EXPECT_TRUE(is_sum(tensor, everyone));
       }));
     }
@@ -130,7 +130,7 @@ TEST_P(NativeConformanceOfSize, ReportsTheMomentAtWhichEverybodyWasThere) {
     endpoint.compute(Step{0}, 0.002 * endpoint.self().value);
     const Time begin = endpoint.now();
     const Time moment =
-        sum(endpoint, Group::everyone(workers()), kTag, tensor_of(endpoint.self(), 2));
+        sum(endpoint, Group::everyone(workers()), kMeeting, tensor_of(endpoint.self(), 2));
     EXPECT_GE(moment, begin);
     EXPECT_LE(moment, endpoint.now());
     moments.add(moment);
@@ -145,23 +145,23 @@ TEST_P(NativeConformance, TimesOutWithTensorsUntouchedWhenAMemberDoesNotComeAndW
     const at::Tensor tensor = tensor_of(endpoint.self(), 4);
     if (endpoint.self().value < 2) {
       const Timeout late =
-          thrown_by<Timeout>([&] { sum(endpoint, everyone, kTag, tensor, kBrief); });
+          thrown_by<Timeout>([&] { sum(endpoint, everyone, kMeeting, tensor, kBrief); });
       expect_mentions(late.what(), {named(endpoint.self()), "step 5", "worker 2"});
       EXPECT_TRUE(is_untouched(tensor, endpoint.self()));
     }
     meet(endpoint);
-    sum(endpoint, everyone, kTag, tensor);
+    sum(endpoint, everyone, kMeeting, tensor);
     EXPECT_TRUE(is_sum(tensor, everyone));
   });
 }
 
 TEST_P(NativeConformanceOfSize, ThrowsPeerLostWithTensorsUntouchedWhenAMemberDiesBeforeItCame) {
-  const auto losses = run({{last(), kDeath}}, [&](Endpoint& endpoint) {
+  const auto losses = run({{last(), kLastStep}}, [&](Endpoint& endpoint) {
     endpoint.compute(Step{1}, endpoint.self().value == 0 ? 0 : 0.002);
-    if (endpoint.self() == last()) endpoint.compute(kDeath, 0);
+    if (endpoint.self() == last()) endpoint.compute(kLastStep, 0);
     const at::Tensor tensor = tensor_of(endpoint.self(), 4);
     const PeerLost lost =
-        thrown_by<PeerLost>([&] { sum(endpoint, Group::everyone(workers()), kTag, tensor); });
+        thrown_by<PeerLost>([&] { sum(endpoint, Group::everyone(workers()), kMeeting, tensor); });
     EXPECT_EQ(lost.peer(), last());
     expect_mentions(lost.what(), {named(endpoint.self()), "step 1", named(last())});
     EXPECT_TRUE(is_untouched(tensor, endpoint.self()));
@@ -173,18 +173,18 @@ TEST_P(NativeConformanceOfSize, ThrowsPeerLostWithTensorsUntouchedWhenAMemberDie
 // it.
 TEST_P(NativeConformance, ThrowsPeerLostWhenAMemberHasLeftAgainAndDied) {
   const Group everyone = Group::everyone(3);
-  const auto losses = run(with_death(3, {WorkerId{1}, kDeath}), [&](Endpoint& endpoint) {
+  const auto losses = run(with_death(3, {WorkerId{1}, kLastStep}), [&](Endpoint& endpoint) {
     const at::Tensor tensor = tensor_of(endpoint.self(), 2);
     if (endpoint.self().value == 2) {
-      hear(endpoint, {0}, kTag);
+      hear(endpoint, {0}, kMeeting);
     } else if (endpoint.self().value == 1) {
-      thrown_by<Timeout>([&] { sum(endpoint, everyone, kTag, tensor, kBrief); });
-      endpoint.compute(kDeath, 0);
+      thrown_by<Timeout>([&] { sum(endpoint, everyone, kMeeting, tensor, kBrief); });
+      endpoint.compute(kLastStep, 0);
     } else {
-      const PeerLost lost = thrown_by<PeerLost>([&] { sum(endpoint, everyone, kTag, tensor); });
+      const PeerLost lost = thrown_by<PeerLost>([&] { sum(endpoint, everyone, kMeeting, tensor); });
       EXPECT_EQ(lost.peer(), WorkerId{1});
       EXPECT_TRUE(is_untouched(tensor, endpoint.self()));
-      tell(endpoint, {2}, kTag);
+      tell(endpoint, {2}, kMeeting);
     }
   });
   expect_only_loss(losses, {1});
@@ -196,12 +196,12 @@ TEST_P(NativeConformance, ThrowsPeerLostWhenAMemberFinishedBeforeItCame) {
     if (endpoint.self().value == 2) return;
     const at::Tensor tensor = tensor_of(endpoint.self(), 1);
     const PeerLost lost =
-        thrown_by<PeerLost>([&] { sum(endpoint, Group::everyone(3), kTag, tensor); });
+        thrown_by<PeerLost>([&] { sum(endpoint, Group::everyone(3), kMeeting, tensor); });
     EXPECT_EQ(lost.peer(), WorkerId{2});
     expect_mentions(lost.what(), {"finished"});
     EXPECT_TRUE(is_untouched(tensor, endpoint.self()));
-    tell(endpoint, other, kTag);
-    hear(endpoint, other, kTag);  // So that nobody else finishes before both know.
+    tell(endpoint, other, kMeeting);
+    hear(endpoint, other, kMeeting);  // So that nobody else finishes before both know.
   });
 }
 
@@ -214,7 +214,7 @@ TEST_P(NativeConformanceOfSize, AFailingBodyEndsAllWhoWaitToAverageWithIt) {
       if (endpoint.self() == last()) throw std::runtime_error("boom");
       const at::Tensor tensor = tensor_of(endpoint.self(), 4);
       const PeerLost lost =
-          thrown_by<PeerLost>([&] { sum(endpoint, Group::everyone(workers()), kTag, tensor); });
+          thrown_by<PeerLost>([&] { sum(endpoint, Group::everyone(workers()), kMeeting, tensor); });
       expect_mentions(lost.what(),
                       {named(endpoint.self()), named(lost.peer()), named(last()), "boom"});
       EXPECT_TRUE(is_untouched(tensor, endpoint.self()));
@@ -232,17 +232,17 @@ TEST_P(NativeConformance, AMemberThatDiesAfterItCameLosesNoBlock) {
   const Group everyone = Group::everyone(3);
   std::vector<std::atomic<int>> calls(kBlocks);
   std::atomic<bool> victim_had_a_block{false};
-  const auto losses = run(with_death(3, {kVictim, kDeath, 1}), [&](Endpoint& endpoint) {
-    endpoint.compute(kDeath, 0);
+  const auto losses = run(with_death(3, {kVictim, kLastStep, 1}), [&](Endpoint& endpoint) {
+    endpoint.compute(kLastStep, 0);
     const Time give_up = endpoint.now() + kDeadline.after;
     const at::Tensor tensor = tensor_of(endpoint.self(), kBlocks);
     const auto combine = [&](int block, std::span<at::Tensor> members) {
       ++calls.at(static_cast<std::size_t>(block));
       sum_block(block, members);
       if (endpoint.self() == kVictim) victim_had_a_block = true;
-      while (!victim_had_a_block && endpoint.now() < give_up) endpoint.compute(kDeath, 0.0005);
+      while (!victim_had_a_block && endpoint.now() < give_up) endpoint.compute(kLastStep, 0.0005);
     };
-    native_of(endpoint).reduce(everyone, kTag, tensor, kBlocks, combine, kDeadline);
+    native_of(endpoint).reduce(everyone, kMeeting, tensor, kBlocks, combine, kDeadline);
     EXPECT_NE(endpoint.self(), kVictim) << "the victim lived on";
     EXPECT_TRUE(is_sum(tensor, everyone));
   });
@@ -256,7 +256,7 @@ TEST_P(NativeConformance, ACombinationThatThrowsEndsAllMembers) {
       const auto combine = [](int block, std::span<at::Tensor>) {
         if (block == 3) throw std::runtime_error("boom");
       };
-      native_of(endpoint).reduce(Group::everyone(3), kTag, tensor_of(endpoint.self(), 5), 5,
+      native_of(endpoint).reduce(Group::everyone(3), kMeeting, tensor_of(endpoint.self(), 5), 5,
                                  combine, kDeadline);
       ADD_FAILURE() << "worker " << endpoint.self().value << " went on";
     });
@@ -271,9 +271,10 @@ TEST_P(NativeConformance, StopEndsThoseWhoWaitToAverage) {
       meet(endpoint);
       if (endpoint.self().value == 2) return launcher->stop("enough");
       const at::Tensor tensor = tensor_of(endpoint.self(), 4);
-      expect_mentions(
-          thrown_by<Interrupted>([&] { sum(endpoint, Group::everyone(3), kTag, tensor); }).what(),
-          {"enough"});
+      expect_mentions(thrown_by<Interrupted>([&] {
+                        sum(endpoint, Group::everyone(3), kMeeting, tensor);
+                      }).what(),
+                      {"enough"});
       EXPECT_TRUE(is_untouched(tensor, endpoint.self()));
     });
   });

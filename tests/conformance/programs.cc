@@ -8,8 +8,6 @@
 namespace huddle {
 namespace {
 
-constexpr Tag kTag = numbered(1);
-constexpr Tag kNever = numbered(2);  // Nobody sends with this one.
 constexpr Lane kOne{1};
 constexpr Lane kTwo{2};
 

@@ -42,6 +42,9 @@ constexpr Tag numbered(std::uint32_t sequence) {
   return {Kind::payload, Purpose::message, kMainLane, {sequence}};
 }
 
+inline constexpr Tag kTag = numbered(1);
+inline constexpr Tag kNever = numbered(2);  // Nobody sends with this one.
+
 // A tag for receive_any.
 constexpr Tag request(std::uint32_t sequence) {
   return {Kind::control, Purpose::request, kMainLane, {sequence}};

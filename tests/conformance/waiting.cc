@@ -9,7 +9,6 @@
 namespace huddle {
 namespace {
 
-constexpr Tag kTag = numbered(1);
 constexpr Tag kGo = numbered(1000);
 
 TEST_P(Conformance, AnEmptyPendingIsReadyAndWaitingForItReturns) {

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "huddle/cluster/cluster.h"
 #include "huddle/base/group.h"
+#include "huddle/cluster/cluster.h"
 #include "huddle/record/meter.h"
 #include "huddle/strategy/strategy.h"
 
@@ -56,6 +56,9 @@ struct Descended {
 };
 
 Descended descend(const Descent& descent);
+
+double first_of(const at::Tensor& tensor);  // Element.
+at::Tensor mean_of(const std::vector<at::Tensor>& tensors);
 
 // The largest distance of a worker from the mean, and of two runs from one another.
 double spread(const std::vector<at::Tensor>& tensors);

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "huddle/base/error.h"
-#include "huddle/strategy/p_reduce/group_former.h"
 #include "huddle/base/random.h"
+#include "huddle/strategy/p_reduce/group_former.h"
 
 namespace huddle {
 namespace {
@@ -33,9 +33,9 @@ struct Peer {
 };
 
 // One sequence of events. Whatever the former answers is held against what the model knows.
-class Sequence {
+class EventSequence {
  public:
-  explicit Sequence(std::uint64_t seed)
+  explicit EventSequence(std::uint64_t seed)
       : random_(seed), options_(random_options(random_)), former_(options_) {
     for (int worker = 0; worker < options_.workers; ++worker)
       peers_[worker] = {.state = State::computing, .life = 0};
@@ -284,7 +284,7 @@ class Sequence {
 TEST(GroupFormerProperties, HoldForRandomSequencesOfEvents) {
   GroupFormerCounters total;
   for (int seed = 0; seed < kSequences; ++seed) {
-    Sequence sequence(static_cast<std::uint64_t>(seed));
+    EventSequence sequence(static_cast<std::uint64_t>(seed));
     sequence.play(40);
     ASSERT_FALSE(HasFailure()) << "in the sequence of seed " << seed;
     const GroupFormerCounters& counters = sequence.former().counters();

@@ -12,6 +12,7 @@
 
 #include "huddle/base/error.h"
 #include "huddle/train/data/idx.h"
+#include "tests/support/refusal.h"
 #include "tests/support/scratch_folder.h"
 
 namespace huddle {
@@ -26,16 +27,6 @@ Bytes idx_bytes(const std::vector<std::uint32_t>& sizes, const Bytes& values) {
       bytes.push_back(static_cast<std::uint8_t>(size >> shift));
   bytes.insert(bytes.end(), values.begin(), values.end());
   return bytes;
-}
-
-template <typename Action>
-std::string refusal(Action action) {
-  try {
-    action();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 std::string parse_refusal(const Bytes& bytes) {
@@ -86,7 +77,7 @@ TEST(ParseIdx, NamesTheFileAndTheWayOut) {
 
 TEST(ParseIdx, RefusesAnyTruncation) {
   const Bytes whole = idx_bytes({2, 2, 2}, Bytes(8, 1));
-  ASSERT_EQ(parse_refusal(whole), "accepted");
+  ASSERT_EQ(parse_refusal(whole), "");
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::string message =
         parse_refusal(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
@@ -112,7 +103,7 @@ TEST(ParseIdx, RefusesAWrongMagicNumber) {
 TEST(PairUp, RefusesSwappedFiles) {
   const IdxArray images = parse_idx({.name = "images", .way_out = ""}, idx_bytes({1, 1, 1}, {1}));
   const IdxArray labels = parse_idx({.name = "labels", .way_out = ""}, idx_bytes({1}, {1}));
-  EXPECT_EQ(refusal([&] { pair_up(images, labels); }), "accepted");
+  EXPECT_EQ(refusal([&] { pair_up(images, labels); }), "");
   EXPECT_EQ(refusal([&] { pair_up(labels, labels); }),
             "labels: holds labels where images are expected.");
   EXPECT_EQ(refusal([&] { pair_up(images, images); }),

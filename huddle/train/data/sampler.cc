@@ -11,7 +11,7 @@
 namespace huddle {
 namespace {
 
-constexpr std::uint64_t kPurpose =
+constexpr std::uint64_t kPurposeOfSampling =
     0x73616D706C65;  // "sample": keeps these random streams apart from all others of the seed.
 
 void refuse_short_shard(const SamplerOptions& options, std::size_t worker,
@@ -81,7 +81,8 @@ void Sampler::enter_pass(std::int64_t pass) {
   const auto owner = static_cast<std::uint64_t>(shared ? 0 : worker_.value);
   if (reshuffled || pass_ < 0) order_ = samples_;
   if (reshuffled)
-    Random(options_.seed, {kPurpose, owner, static_cast<std::uint64_t>(pass)}).shuffle(order_);
+    Random(options_.seed, {kPurposeOfSampling, owner, static_cast<std::uint64_t>(pass)})
+        .shuffle(order_);
   pass_ = pass;
 }
 

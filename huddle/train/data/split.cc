@@ -14,7 +14,7 @@ namespace {
 
 using Samples = std::vector<std::int64_t>;
 
-constexpr std::uint64_t kPurpose =
+constexpr std::uint64_t kPurposeOfSplits =
     0x73706C6974;  // "split": keeps these random streams apart from all others of the seed.
 constexpr double kSmallestConcentration = 0.01;
 constexpr double kLargestConcentration = 1000;
@@ -51,7 +51,7 @@ bool in_range(const SplitSpec& split) {
 }
 
 Random stream(Random::Seed seed, const SplitSpec& split, std::uint64_t number) {
-  return Random(seed, {kPurpose, static_cast<std::uint64_t>(split.kind), number});
+  return Random(seed, {kPurposeOfSplits, static_cast<std::uint64_t>(split.kind), number});
 }
 
 // The samples of each class, in random order.

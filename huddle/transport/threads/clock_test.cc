@@ -22,7 +22,7 @@ extern "C" int clock_gettime(clockid_t clock, timespec* time) {
 namespace huddle {
 namespace {
 
-constexpr Tag kTag{Kind::payload, Purpose::message, kMainLane, {}};
+constexpr Tag kAnyTag{Kind::payload, Purpose::message, kMainLane, {}};
 
 TEST(SteadyClock, EndsADeadlineAndASleepAlthoughTheSystemsClockHasSteppedBack) {
   alarm(60);  // What waits an hour too long fails.
@@ -32,7 +32,7 @@ TEST(SteadyClock, EndsADeadlineAndASleepAlthoughTheSystemsClockHasSteppedBack) {
     const Time begin = endpoint.now();
     endpoint.compute(Step{0}, 0.01);
     EXPECT_GE(endpoint.now() - begin, 0.01);
-    Pending never = endpoint.receive(endpoint.self(), kTag, at::zeros({1}));
+    Pending never = endpoint.receive(endpoint.self(), kAnyTag, at::zeros({1}));
     EXPECT_THROW(never.wait({0.01}), Timeout);
     EXPECT_GE(endpoint.now() - begin, 0.02);
   });
