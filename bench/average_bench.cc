@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "huddle/base/error.h"
 #include "huddle/collective/average.h"
 #include "huddle/collective/barrier.h"
-#include "huddle/base/error.h"
 #include "huddle/report/format.h"
 #include "huddle/transport/threads/launcher.h"
 

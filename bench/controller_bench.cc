@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "bench/must_hold.h"
-#include "huddle/collective/barrier.h"
 #include "huddle/base/error.h"
+#include "huddle/collective/barrier.h"
 #include "huddle/report/format.h"
 #include "huddle/strategy/p_reduce/controller.h"
 #include "huddle/transport/threads/launcher.h"

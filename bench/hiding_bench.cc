@@ -20,8 +20,8 @@
 
 #include "bench/measure_alone.h"
 #include "bench/must_hold.h"
-#include "huddle/cluster/cost.h"
 #include "huddle/base/text.h"
+#include "huddle/cluster/cost.h"
 #include "huddle/report/format.h"
 #include "huddle/train/timing.h"
 #include "huddle/train/trainer.h"

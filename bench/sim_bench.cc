@@ -23,9 +23,9 @@
 #include "bench/measure_alone.h"
 #include "bench/must_hold.h"
 #include "bench/simulate.h"
-#include "huddle/schedule/schedule_kinds.h"
 #include "huddle/base/text.h"
 #include "huddle/report/format.h"
+#include "huddle/schedule/schedule_kinds.h"
 
 namespace huddle {
 namespace {

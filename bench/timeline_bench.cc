@@ -20,8 +20,8 @@
 
 #include "bench/measure_alone.h"
 #include "bench/must_hold.h"
-#include "huddle/cluster/network.h"
 #include "huddle/base/text.h"
+#include "huddle/cluster/network.h"
 #include "huddle/report/format.h"
 #include "huddle/report/progress.h"
 #include "huddle/report/timeline.h"

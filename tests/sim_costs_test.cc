@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "huddle/collective/average.h"
 #include "huddle/cluster/cost.h"
+#include "huddle/collective/average.h"
 #include "huddle/schedule/schedule.h"
 #include "huddle/transport/sim/launcher.h"
 

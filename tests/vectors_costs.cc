@@ -6,8 +6,8 @@
 #include <functional>
 #include <map>
 
-#include "huddle/cluster/cost.h"
 #include "huddle/base/error.h"
+#include "huddle/cluster/cost.h"
 #include "tests/vectors.h"
 
 namespace huddle {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <map>
 
-#include "huddle/schedule/contraction.h"
 #include "huddle/base/error.h"
+#include "huddle/schedule/contraction.h"
 #include "huddle/schedule/mixing.h"
 #include "huddle/schedule/schedule.h"
 #include "tests/vectors.h"

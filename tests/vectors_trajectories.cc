@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "huddle/base/error.h"
+#include "huddle/strategy/local_sgd/rounds.h"
 #include "huddle/strategy/p_reduce/partial_average.h"
 #include "huddle/strategy/registry.h"
-#include "huddle/strategy/local_sgd/rounds.h"
 #include "huddle/strategy/step.h"
 #include "huddle/transport/threads/launcher.h"
 #include "tests/support/in_child.h"

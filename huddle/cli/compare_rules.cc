@@ -9,17 +9,17 @@
 #include <string_view>
 #include <utility>
 
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
+#include "huddle/base/units.h"
 #include "huddle/cli/engines.h"
 #include "huddle/cli/parse_errors.h"
 #include "huddle/cli/train/train_check.h"
 #include "huddle/cli/train/train_config.h"
-#include "huddle/base/error.h"
-#include "huddle/base/text.h"
-#include "huddle/base/units.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/train/data/dataset.h"
-#include "huddle/train/models/models.h"
 #include "huddle/train/data/split.h"
+#include "huddle/train/models/models.h"
 
 namespace huddle {
 namespace {
@@ -137,7 +137,7 @@ std::string values_of(const std::string& strategy) {
 ScenarioRules scenario_rules() {
   return {.workload_keys = workload_keys(),
           .check_workload = check_workload,
-          .check_spelling = [](const std::string& strategy) { follows_time(strategy); },
+          .check_spelling = [](const std::string& strategy) { traits_of(strategy); },
           .check_run =
               [known = std::make_shared<KnownClasses>()](
                   const ScenarioCase& one, const WorkloadOptions& workload,
@@ -148,7 +148,8 @@ PlanRules plan_rules() {
   return {.engine = has_simulation() ? "sim" : "threads",
           .has_timing = has_simulation(),
           .usual_steps = TrainConfig().steps,
-          .follows_time = [](const std::string& strategy) { return follows_time(strategy); },
+          .has_own_pace =
+              [](const std::string& strategy) { return traits_of(strategy).pace == Pace::own; },
           .values_of = values_of};
 }
 

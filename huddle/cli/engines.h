@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "huddle/base/spec.h"
 #include "huddle/cluster/cluster.h"
 #include "huddle/cluster/link_load.h"
-#include "huddle/base/spec.h"
 #include "huddle/transport/launcher.h"
 
 namespace huddle {

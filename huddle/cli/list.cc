@@ -4,12 +4,12 @@
 
 #include <memory>
 
-#include "huddle/cli/commands.h"
-#include "huddle/cli/engines.h"
-#include "huddle/compare/scenario/scenario_folder.h"
 #include "huddle/base/error.h"
 #include "huddle/base/spec.h"
 #include "huddle/base/text.h"
+#include "huddle/cli/commands.h"
+#include "huddle/cli/engines.h"
+#include "huddle/compare/scenario/scenario_folder.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/train/data/dataset.h"
 #include "huddle/train/learning_rate.h"

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <string>
 
+#include "huddle/base/error.h"
 #include "huddle/cli/commands.h"
 #include "huddle/cli/parse_errors.h"
-#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

@@ -13,15 +13,15 @@
 #include <string>
 #include <vector>
 
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
 #include "huddle/cli/commands.h"
 #include "huddle/cli/number_option.h"
 #include "huddle/cluster/cluster.h"
-#include "huddle/base/error.h"
-#include "huddle/schedule/mixing.h"
-#include "huddle/base/text.h"
-#include "huddle/schedule/traffic.h"
 #include "huddle/report/format.h"
 #include "huddle/report/table.h"
+#include "huddle/schedule/mixing.h"
+#include "huddle/schedule/traffic.h"
 #include "huddle/strategy/registry.h"
 
 namespace huddle {

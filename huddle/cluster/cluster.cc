@@ -5,10 +5,10 @@
 #include <numbers>
 #include <utility>
 
-#include "huddle/cluster/cluster_problems.h"
 #include "huddle/base/error.h"
 #include "huddle/base/random.h"
 #include "huddle/base/text.h"
+#include "huddle/cluster/cluster_problems.h"
 
 namespace huddle {
 namespace {

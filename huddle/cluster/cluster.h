@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "huddle/cluster/connection.h"
 #include "huddle/base/ids.h"
+#include "huddle/cluster/connection.h"
 
 namespace huddle {
 

@@ -4,10 +4,10 @@
 #include <map>
 #include <utility>
 
+#include "huddle/base/text.h"
+#include "huddle/cluster/cluster_problems.h"
 #include "huddle/config/config_file.h"
 #include "huddle/config/config_table.h"
-#include "huddle/cluster/cluster_problems.h"
-#include "huddle/base/text.h"
 
 namespace huddle {
 namespace {

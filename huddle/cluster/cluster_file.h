@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "huddle/config/config_file.h"
 #include "huddle/cluster/cluster.h"
+#include "huddle/config/config_file.h"
 
 namespace huddle {
 

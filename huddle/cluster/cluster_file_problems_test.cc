@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "huddle/cluster/cluster_file.h"
 #include "huddle/base/error.h"
+#include "huddle/cluster/cluster_file.h"
 #include "tests/support/scratch_folder.h"
 
 namespace huddle {

@@ -16,8 +16,8 @@
 
 #include <limits>
 
-#include "huddle/cluster/cluster.h"
 #include "huddle/base/ids.h"
+#include "huddle/cluster/cluster.h"
 
 namespace huddle {
 

@@ -3,11 +3,11 @@
 
 #include <atomic>
 
+#include "huddle/base/error.h"
 #include "huddle/collective/barrier.h"
 #include "huddle/collective/broadcast.h"
 #include "huddle/collective/gather.h"
 #include "huddle/collective/roll_call.h"
-#include "huddle/base/error.h"
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {

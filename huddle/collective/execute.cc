@@ -8,8 +8,8 @@
 #include <map>
 #include <utility>
 
-#include "huddle/collective/arithmetic.h"
 #include "huddle/base/error.h"
+#include "huddle/collective/arithmetic.h"
 
 namespace huddle {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "huddle/base/error.h"
 #include "huddle/collective/algorithms/direct.h"
 #include "huddle/collective/algorithms/halving_doubling.h"
 #include "huddle/collective/algorithms/leader.h"
 #include "huddle/collective/algorithms/pair.h"
 #include "huddle/collective/algorithms/ring.h"
 #include "huddle/collective/algorithms/sharded.h"
-#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "huddle/cluster/cluster.h"
 #include "huddle/base/group.h"
+#include "huddle/cluster/cluster.h"
 
 namespace huddle {
 

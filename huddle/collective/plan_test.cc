@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "huddle/base/error.h"
 #include "huddle/collective/program.h"
 #include "huddle/collective/trace.h"
-#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "huddle/base/ids.h"
-#include "huddle/record/record.h"
-#include "huddle/report/format.h"
 #include "huddle/compare/interval.h"
 #include "huddle/compare/target.h"
+#include "huddle/record/record.h"
+#include "huddle/report/format.h"
 
 namespace huddle {
 

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "huddle/config/config_table.h"
 #include "huddle/base/ids.h"
+#include "huddle/config/config_table.h"
 
 namespace huddle {
 

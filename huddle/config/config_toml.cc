@@ -1,8 +1,8 @@
 #include <toml++/toml.h>
 
-#include "huddle/config/config_file.h"
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
+#include "huddle/config/config_file.h"
 
 namespace huddle {
 namespace {

@@ -1,5 +1,5 @@
-#include "huddle/config/config_file.h"
 #include "huddle/base/error.h"
+#include "huddle/config/config_file.h"
 
 namespace huddle {
 

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "huddle/base/error.h"
-#include "huddle/schedule/linear.h"
 #include "huddle/base/text.h"
+#include "huddle/schedule/linear.h"
 
 namespace huddle {
 namespace {

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
-#include "huddle/schedule/contraction.h"
 #include "huddle/base/error.h"
+#include "huddle/schedule/contraction.h"
 #include "huddle/schedule/phase_space.h"
 #include "huddle/schedule/sector_deviation.h"
 #include "huddle/schedule/sectors.h"

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "huddle/schedule/contraction.h"
 #include "huddle/base/error.h"
+#include "huddle/schedule/contraction.h"
 #include "huddle/schedule/phase_space.h"
 #include "huddle/schedule/sectors.h"
 

@@ -5,46 +5,57 @@
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
 #include "huddle/strategy/ad_psgd/ad_psgd.h"
-#include "huddle/strategy/parameter_server/asp.h"
 #include "huddle/strategy/bsp/bsp.h"
 #include "huddle/strategy/ds_sync/ds_sync.h"
 #include "huddle/strategy/eager/eager.h"
-#include "huddle/strategy/p_reduce/p_reduce.h"
-#include "huddle/strategy/random_groups/random_groups.h"
 #include "huddle/strategy/local_sgd/rounds.h"
+#include "huddle/strategy/p_reduce/p_reduce.h"
+#include "huddle/strategy/parameter_server/asp.h"
+#include "huddle/strategy/random_groups/random_groups.h"
 #include "huddle/strategy/sesgd/sesgd.h"
 
 namespace huddle {
 namespace {
-
-// Whether values depend on who is ready first.
-enum class Values { fixed, follow_time };
 
 // One strategy. A new one adds a line to `entries`, or to `round_presets`.
 struct Entry {
   SpecInfo info;
   std::function<void(const Options&, const StrategySetting&)> check;
   std::function<std::unique_ptr<Strategy>(const Options&, const StrategyContext&)> make;
-  Values values = Values::fixed;
+  std::function<Traits(const Options&)> traits = [](const Options&) { return Traits{}; };
   std::function<Schedule(const Options&, const Cluster&)> schedule = {};  // Empty: has none.
 };
 
+// Of those who lose the run with any worker, and of those who do not.
+Traits own_pace(const Options&) { return {.pace = Pace::own}; }
+Traits own_pace_for_whoever_is_left(const Options&) {
+  return {.pace = Pace::own, .survives_loss = true};
+}
+
 std::vector<Entry> entries() {
   std::vector<Entry> entries = {
-      {bsp_info(), check_bsp, make_bsp, Values::fixed, schedule_of_bsp},
-      {ds_sync_info(), check_ds_sync, make_ds_sync, Values::fixed, schedule_of_ds_sync},
-      {sesgd_info(), check_sesgd, make_sesgd, Values::fixed, schedule_of_sesgd},
-      {asp_info(), check_served, make_asp, Values::follow_time},
-      {ssp_info(), check_served, make_ssp, Values::follow_time},
-      {ad_psgd_info(), check_ad_psgd, make_ad_psgd, Values::follow_time},
-      {eager_info(), check_eager, make_eager, Values::follow_time},
-      {random_groups_info(), check_random_groups, make_random_groups, Values::fixed,
-       schedule_of_random_groups},
-      {p_reduce_info(), check_p_reduce, make_p_reduce, Values::follow_time},
+      {.info = bsp_info(), .check = check_bsp, .make = make_bsp, .schedule = schedule_of_bsp},
+      {.info = ds_sync_info(),
+       .check = check_ds_sync,
+       .make = make_ds_sync,
+       .schedule = schedule_of_ds_sync},
+      {.info = sesgd_info(),
+       .check = check_sesgd,
+       .make = make_sesgd,
+       .schedule = schedule_of_sesgd},
+      {asp_info(), check_served, make_asp, own_pace},
+      {ssp_info(), check_served, make_ssp, own_pace},
+      {ad_psgd_info(), check_ad_psgd, make_ad_psgd, own_pace_for_whoever_is_left},
+      {eager_info(), check_eager, make_eager, own_pace},
+      {.info = random_groups_info(),
+       .check = check_random_groups,
+       .make = make_random_groups,
+       .schedule = schedule_of_random_groups},
+      {p_reduce_info(), check_p_reduce, make_p_reduce, own_pace_for_whoever_is_left},
   };
   for (const RoundPreset& preset : round_presets())
-    entries.push_back(
-        {preset.info, std::bind_front(check_rounds, preset), std::bind_front(make_rounds, preset)});
+    entries.push_back({preset.info, std::bind_front(check_rounds, preset),
+                       std::bind_front(make_rounds, preset), traits_of_rounds});
   return entries;
 }
 
@@ -65,8 +76,9 @@ std::vector<SpecInfo> known_strategies() {
   return known;
 }
 
-bool follows_time(std::string_view spec) {
-  return resolve(spec).first.values == Values::follow_time;
+Traits traits_of(std::string_view spec) {
+  const auto [entry, options] = resolve(spec);
+  return entry.traits(options);
 }
 
 Schedule schedule_of(std::string_view spec, const Cluster& cluster) {

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
-#include "huddle/collective/average.h"
+#include "huddle/base/spec.h"
 #include "huddle/cluster/cluster.h"
+#include "huddle/collective/average.h"
 #include "huddle/record/meter.h"
 #include "huddle/schedule/schedule.h"
-#include "huddle/base/spec.h"
 #include "huddle/strategy/strategy.h"
 #include "huddle/transport/endpoint.h"
 
@@ -31,9 +31,8 @@ struct StrategyContext {
 
 std::vector<SpecInfo> known_strategies();
 
-// Whether what the strategy of this spec computes depends on who is ready first, and so on how fast
-// workers and network are. All others compute the same values in the same cluster at any speed.
-bool follows_time(std::string_view spec);
+// Throws UsageError where no strategy is spelt like that.
+Traits traits_of(std::string_view spec);
 
 // Who averages with whom in which step, where that is known before a run. Throws UsageError that
 // names the strategies that have a schedule if this one has none.

@@ -1,9 +1,9 @@
 #include "huddle/strategy/scheduled.h"
 
 #include "huddle/base/error.h"
-#include "huddle/schedule/mixing.h"
 #include "huddle/base/text.h"
 #include "huddle/replica/averages_in_flight.h"
+#include "huddle/schedule/mixing.h"
 #include "huddle/strategy/lanes.h"
 #include "huddle/strategy/shared_keys.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "huddle/collective/plan.h"
 #include "huddle/base/spec.h"
+#include "huddle/collective/plan.h"
 #include "huddle/strategy/registry.h"
 
 namespace huddle {

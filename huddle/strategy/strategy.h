@@ -51,6 +51,21 @@ enum class StatisticsPolicy {
   recompute,  // They are measured anew, on training data, for every model that is evaluated.
 };
 
+// Whether workers go through their steps together.
+enum class Pace {
+  lockstep,  // What is computed does not depend on how fast anybody is.
+  own,  // Who is ready first has a say. A run ends when an Outcome says so, after as many steps
+        // as all workers together were to take, not when a worker has taken its share.
+};
+
+// What is true of a strategy wherever it runs. Declared beside its name (registry.h), and held
+// against it by tests.
+struct Traits {
+  Pace pace = Pace::lockstep;
+  bool survives_loss = false;  // When a worker is lost, those who are left finish the run.
+  StatisticsPolicy statistics = StatisticsPolicy::average;
+};
+
 // Named tensors and numbers: what a resumed run needs. Kept small; the replica itself is saved by
 // the trainer. Tensors may share the strategy's memory: copy them before training goes on.
 struct Archive {
@@ -78,19 +93,12 @@ class Strategy {
   // The step was offered but not taken (no data left, infinite gradients). Counts all the same.
   virtual Outcome skipped(Step step) { return {.progress = static_cast<double>(step.value + 1)}; }
 
-  // True where workers go at paces of their own: a run then ends when an Outcome says so, after as
-  // many steps as all workers together were to take, not when a worker has taken its share.
-  virtual bool decides_the_end() const { return false; }
-
   // Completes whatever is in flight. No step follows it.
   virtual void finish() {}
 
   // Further models worth evaluating (an anchor, a running mean), by name, each like the flat
   // parameters. May wait for them. REQUIRES: between two steps, or after `finish`.
   virtual std::map<std::string, at::Tensor> models() const { return {}; }
-
-  // What a trainer has to do about statistics: measure them for `recompute`, warn of `keep`.
-  virtual StatisticsPolicy statistics_policy() const { return StatisticsPolicy::average; }
 
   // What the strategy counted of the run, by name ("p_reduce.bridges"): of all workers together,
   // told by one of them. REQUIRES: after `finish`.

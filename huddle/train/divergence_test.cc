@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "huddle/base/error.h"
-#include "tests/support/small_run.h"
 #include "tests/support/scratch_folder.h"
+#include "tests/support/small_run.h"
 
 namespace huddle {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "huddle/base/error.h"
-#include "tests/support/small_run.h"
 #include "tests/support/scratch_folder.h"
+#include "tests/support/small_run.h"
 
 namespace huddle {
 namespace {

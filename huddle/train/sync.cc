@@ -9,10 +9,10 @@
 #include <limits>
 #include <vector>
 
+#include "huddle/base/error.h"
 #include "huddle/collective/average.h"
 #include "huddle/collective/broadcast.h"
 #include "huddle/collective/roll_call.h"
-#include "huddle/base/error.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/strategy/step.h"
 #include "huddle/train/flat_module.h"
@@ -39,6 +39,7 @@ struct Sync::State {
         present(Group::everyone(world.workers())),
         deadline(options.deadline),
         steps(options.steps),
+        traits(traits_of(spec)),
         flat(flatten(users_module)),
         replica(flat.parameters, flat.gradients, flat.statistics, flat.parameter_sizes,
                 UpdateRule(update_options(users_optimizer))),
@@ -132,6 +133,7 @@ struct Sync::State {
   Group present;  // Who takes part in what is measured.
   const Deadline deadline;
   const std::int64_t steps;  // Asked for; 0: not known.
+  const Traits traits;
   FlatModule flat;
   Replica replica;
   const double clip_norm;
@@ -195,14 +197,14 @@ Outcome Sync::step() {
   return outcome;
 }
 
-// Strategies that leave each worker its pace may outlive losses; what is measured then is the mean
-// of those who are still there.
 void Sync::finish() {
   state_->strategy->finish();
-  if (!state_->strategy->decides_the_end()) return;
-  state_->present = roll_call(state_->endpoint, kMeasureLane, state_->deadline);
-  // Their last steps may have told them of other moments, but the run is over for all.
-  if (state_->steps > 0) state_->progress = static_cast<double>(state_->steps);
+  // What is measured after losses is the mean of those who are still there.
+  if (state_->traits.survives_loss)
+    state_->present = roll_call(state_->endpoint, kMeasureLane, state_->deadline);
+  // Workers' last steps may have told them of other moments, but the run is over for all.
+  if (state_->traits.pace == Pace::own && state_->steps > 0)
+    state_->progress = static_cast<double>(state_->steps);
 }
 
 Sync::Consensus::Consensus(Sync& sync)
@@ -226,9 +228,7 @@ Meter::Total Sync::take_traffic() { return state_->meter.take(); }
 
 std::map<std::string, at::Tensor> Sync::models() const { return state_->strategy->models(); }
 
-StatisticsPolicy Sync::statistics_policy() const { return state_->strategy->statistics_policy(); }
-
-bool Sync::decides_the_end() const { return state_->strategy->decides_the_end(); }
+const Traits& Sync::traits() const { return state_->traits; }
 
 std::map<std::string, double> Sync::figures() const { return state_->strategy->figures(); }
 

@@ -102,11 +102,8 @@ class Sync {
   // Further models of the strategy, by name, each like the flat parameters.
   std::map<std::string, at::Tensor> models() const;
 
-  // What the strategy does about BatchNorm statistics.
-  StatisticsPolicy statistics_policy() const;
-
   // See Strategy.
-  bool decides_the_end() const;
+  const Traits& traits() const;
   std::map<std::string, double> figures() const;
 
   // Everybody; after `finish`, everybody who was not lost.

@@ -41,10 +41,9 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
        options.clip_norm, options.steps});
   const Seconds backward = options.compute.per_step * options.compute.backward_share;
   log.parameters = elements;
-  log.has_own_pace = strategy->decides_the_end();
+  log.has_own_pace = traits_of(options.strategy).pace == Pace::own;
   bool go_on = true;
-  for (Step step; go_on && (strategy->decides_the_end() || step.value < options.steps);
-       ++step.value) {
+  for (Step step; go_on && (log.has_own_pace || step.value < options.steps); ++step.value) {
     const Time begin = endpoint.now();
     endpoint.compute(step, 0);
     strategy->before_forward(step);

@@ -7,16 +7,16 @@
 #include <cmath>
 #include <utility>
 
-#include "huddle/collective/barrier.h"
-#include "huddle/collective/gather.h"
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
+#include "huddle/collective/barrier.h"
+#include "huddle/collective/gather.h"
+#include "huddle/train/evaluation/snapshots.h"
+#include "huddle/train/evaluation/swa.h"
 #include "huddle/train/flat_module.h"
 #include "huddle/train/learning_rate.h"
 #include "huddle/train/logged_run.h"
 #include "huddle/train/optimizer.h"
-#include "huddle/train/evaluation/snapshots.h"
-#include "huddle/train/evaluation/swa.h"
 #include "huddle/train/worker.h"
 
 namespace huddle {
@@ -75,13 +75,13 @@ class WorkerLoop {
       sync_.load(state);
       swa_.load(state);
     }
-    if (sync_.statistics_policy() == StatisticsPolicy::keep &&
+    if (sync_.traits().statistics == StatisticsPolicy::keep &&
         sync_.replica().statistics().numel() > 0)
       log_.warnings.push_back(
           "the model has BatchNorm, and this strategy leaves each worker its own statistics "
           "(statistics=keep, as published): average and recompute are the other choices.");
     log_.payload_scale = options.payload_scale;
-    log_.has_own_pace = sync_.decides_the_end();
+    log_.has_own_pace = sync_.traits().pace == Pace::own;
     log_.parameters = sync_.replica().parameters().numel();
     log_.first_step = log_.steps_done = saved_step_ = sync_.next_step().value;
     snapshots_.emplace(options.evaluate_every, options.steps, sync_.progress());
@@ -91,7 +91,7 @@ class WorkerLoop {
     bool go_on = true;
     while (go_on && may_begin_a_step()) {
       go_on = take_step();
-      if (!sync_.decides_the_end() && options_.save && options_.save_every > 0 &&
+      if (!log_.has_own_pace && options_.save && options_.save_every > 0 &&
           log_.steps_done % options_.save_every == 0 && log_.steps_done < options_.steps)
         save();
     }
@@ -107,7 +107,7 @@ class WorkerLoop {
  private:
   // Where steps are counted, the same on all workers.
   bool may_begin_a_step() {
-    if (sync_.decides_the_end()) return true;
+    if (log_.has_own_pace) return true;
     const Step next = sync_.next_step();
     if (next.value >= options_.steps) return false;
     log_.was_let_out = options_.gate != nullptr && !options_.gate->admits(next);
@@ -176,7 +176,7 @@ class WorkerLoop {
       endpoint_.compute(sync_.next_step(), 0);
       if (options_.gate != nullptr && options_.gate->is_closed()) throw Interrupted("interrupted");
     };
-    const bool recomputes = sync_.statistics_policy() == StatisticsPolicy::recompute;
+    const bool recomputes = sync_.traits().statistics == StatisticsPolicy::recompute;
     if (recomputes) workload_->recompute_statistics(steps_per_epoch_, between);
     log_.own = workload_->evaluate(between);
     log_.drift = sync_.drift();
@@ -231,7 +231,7 @@ class WorkerLoop {
 
   void save() {
     if (sync_.present().size() < worker_.workers()) return save_consensus_alone();
-    CheckpointInfo info{.step = sync_.decides_the_end() ? options_.steps : log_.steps_done,
+    CheckpointInfo info{.step = log_.has_own_pace ? options_.steps : log_.steps_done,
                         .settings = options_.saved_settings};
     NamedTensors state = sync_.save();
     swa_.save(state);

@@ -9,9 +9,9 @@
 #include <memory>
 #include <optional>
 
-#include "huddle/compare/scenario/children.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
 #include "huddle/cli/commands.h"
-#include "huddle/compare/scenario/comparison_plan.h"
 #include "huddle/cli/engines.h"
 #include "huddle/cli/interrupt.h"
 #include "huddle/cli/memory.h"
@@ -19,9 +19,9 @@
 #include "huddle/cli/train/train_check.h"
 #include "huddle/cli/train/train_config.h"
 #include "huddle/cli/train/train_outputs.h"
-#include "huddle/base/error.h"
 #include "huddle/cluster/network.h"
-#include "huddle/base/text.h"
+#include "huddle/compare/scenario/children.h"
+#include "huddle/compare/scenario/comparison_plan.h"
 #include "huddle/report/progress.h"
 #include "huddle/report/run_files.h"
 #include "huddle/report/table.h"
@@ -94,6 +94,10 @@ TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
           .saved_settings = settings_of(config)};
 }
 
+bool has_own_pace(const TrainConfig& config) {
+  return traits_of(config.strategy).pace == Pace::own;
+}
+
 // Throws UsageError unless the run fits into memory. `model_bytes`: 0 while it is not known.
 void check_fits(const TrainConfig& config, const Cluster& cluster, double model_bytes) {
   MemoryNeed need{
@@ -163,7 +167,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
     });
   };
   check_with_steps(config.epochs > 0 ? 0 : config.steps);  // Of epochs, only the data tells.
-  require(config.save_every == 0 || !follows_time(config.strategy),
+  require(config.save_every == 0 || !has_own_pace(config),
           concat("--save-every does not go with ", config.strategy,
                  ", whose workers are never all at one step; --save alone writes a checkpoint at "
                  "the end."));
@@ -260,7 +264,7 @@ Ending ending_of(const std::exception_ptr& error) {
 // What there is to go on from, for a run that ended before its time.
 void tell_of_checkpoints(const TrainConfig& config) {
   const CheckpointFolder folder(config.save);
-  if (follows_time(config.strategy))
+  if (has_own_pace(config))
     fmt::print(
         stderr,
         "huddle: the workers of {} are never all at one step, so there is no checkpoint of a "
@@ -268,7 +272,7 @@ void tell_of_checkpoints(const TrainConfig& config) {
         parse_spec(config.strategy).name);
   if (!folder.holds_one()) {
     fmt::print(stderr, "huddle: no checkpoint was written{}.\n",
-               follows_time(config.strategy) ? "" : "; --save-every N keeps some on the way");
+               has_own_pace(config) ? "" : "; --save-every N keeps some on the way");
     return;
   }
   const std::int64_t step = folder.load_info().step;
@@ -298,7 +302,7 @@ int train_command(const CLI::App& command, TrainConfig config) {
   prepare(command, config, run);
   tell_limits(config, run.cluster);
   run.options.gate = &stopper.gate();
-  stopper.begin(*run.launcher, !config.save.empty() && !follows_time(config.strategy)
+  stopper.begin(*run.launcher, !config.save.empty() && !has_own_pace(config)
                                    ? Stopper::Ending::at_one_step
                                    : Stopper::Ending::at_once);
   std::optional<Progress> progress;

@@ -8,13 +8,13 @@
 #include <cstdlib>
 #include <limits>
 
-#include "huddle/cluster/cluster_file.h"
-#include "huddle/cli/engines.h"
-#include "huddle/cluster/cluster_problems.h"
 #include "huddle/base/error.h"
-#include "huddle/schedule/schedule_options.h"
 #include "huddle/base/text.h"
 #include "huddle/base/units.h"
+#include "huddle/cli/engines.h"
+#include "huddle/cluster/cluster_file.h"
+#include "huddle/cluster/cluster_problems.h"
+#include "huddle/schedule/schedule_options.h"
 
 namespace huddle {
 namespace {

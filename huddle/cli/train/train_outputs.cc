@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "huddle/cli/train/train_check.h"
 #include "huddle/base/read_file.h"
 #include "huddle/base/text.h"
+#include "huddle/cli/train/train_check.h"
 #include "huddle/report/own_files.h"
 
 namespace huddle {

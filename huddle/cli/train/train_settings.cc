@@ -8,9 +8,9 @@
 #include <sstream>
 #include <vector>
 
-#include "huddle/cli/train/train_config.h"
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
+#include "huddle/cli/train/train_config.h"
 #include "huddle/train/checkpoint/checkpoint.h"
 
 namespace huddle {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "huddle/collective/algorithms/ring.h"
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
+#include "huddle/collective/algorithms/ring.h"
 
 namespace huddle {
 namespace {

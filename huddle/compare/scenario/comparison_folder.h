@@ -10,8 +10,8 @@
 #include <filesystem>
 #include <string>
 
-#include "huddle/compare/scenario/comparison_plan.h"
 #include "huddle/base/ids.h"
+#include "huddle/compare/scenario/comparison_plan.h"
 #include "huddle/report/own_files.h"
 
 namespace huddle {

@@ -124,7 +124,7 @@ class Planner {
     const bool has_size = cluster.wire_bytes > 0 || all.contains("wire");
     const bool loses_workers = !cluster.deaths.empty() || !cluster.cuts.empty();
     return rules_.has_timing && has_size && !loses_workers &&
-           !rules_.follows_time(strategy_of(run).run) &&
+           !rules_.has_own_pace(strategy_of(run).run) &&
            std::all_of(all.begin(), all.end(), [](const auto& option) {
              return option.first == "timing_only" || is_among(kTimed, option.first) ||
                     is_among(kOfValues, option.first);

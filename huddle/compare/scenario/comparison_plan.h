@@ -56,7 +56,7 @@ struct PlanRules {
   std::string engine = "sim";
   bool has_timing = true;  // Whether the engine can time a run without training.
   std::int64_t usual_steps = 300;
-  std::function<bool(const std::string& strategy)> follows_time;
+  std::function<bool(const std::string& strategy)> has_own_pace;
   // The strategy without the keys that only say how and when its messages travel: strategies that
   // are equal then are trained once.
   std::function<std::string(const std::string& strategy)> values_of;

@@ -27,7 +27,7 @@ Scenario scenario_of(std::vector<ScenarioCase> cases, const std::vector<std::str
 }
 
 ComparisonPlan plan(const Scenario& scenario, PlanRules rules = {}) {
-  rules.follows_time = [](const std::string& strategy) { return strategy.starts_with("asp"); };
+  rules.has_own_pace = [](const std::string& strategy) { return strategy.starts_with("asp"); };
   rules.values_of = [](const std::string& strategy) {
     return strategy.substr(0, strategy.find(":buckets"));
   };

@@ -4,14 +4,14 @@
 #include <iterator>
 #include <set>
 
-#include "huddle/cluster/cluster_file.h"
-#include "huddle/config/config_file.h"
-#include "huddle/compare/scenario/scenario_goals.h"
-#include "huddle/compare/scenario/sweep.h"
 #include "huddle/base/error.h"
 #include "huddle/base/read_file.h"
 #include "huddle/base/spec.h"
 #include "huddle/base/text.h"
+#include "huddle/cluster/cluster_file.h"
+#include "huddle/compare/scenario/scenario_goals.h"
+#include "huddle/compare/scenario/sweep.h"
+#include "huddle/config/config_file.h"
 
 namespace huddle {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "huddle/config/config_table.h"
 #include "huddle/cluster/cluster.h"
 #include "huddle/compare/comparison.h"
 #include "huddle/compare/expectation.h"
+#include "huddle/config/config_table.h"
 
 namespace huddle {
 

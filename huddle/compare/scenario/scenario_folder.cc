@@ -2,10 +2,10 @@
 
 #include <map>
 
-#include "huddle/config/config_table.h"
 #include "huddle/base/error.h"
 #include "huddle/base/read_file.h"
 #include "huddle/base/text.h"
+#include "huddle/config/config_table.h"
 
 namespace huddle {
 namespace {

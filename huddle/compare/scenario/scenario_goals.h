@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "huddle/config/config_file.h"
 #include "huddle/compare/scenario/scenario_file.h"
+#include "huddle/config/config_file.h"
 
 namespace huddle {
 

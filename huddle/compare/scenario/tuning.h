@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "huddle/compare/comparison_files.h"
 #include "huddle/compare/scenario/comparison_plan.h"
 #include "huddle/compare/scenario/scenario_file.h"
-#include "huddle/compare/comparison_files.h"
 
 namespace huddle {
 

@@ -11,8 +11,8 @@
 #include "huddle/base/error.h"
 #include "huddle/base/replace_file.h"
 #include "huddle/base/text.h"
-#include "huddle/report/own_files.h"
 #include "huddle/compare/report_check.h"
+#include "huddle/report/own_files.h"
 
 namespace huddle {
 

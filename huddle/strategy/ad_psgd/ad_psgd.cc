@@ -43,8 +43,6 @@ class AdPsgd final : public Strategy {
       if (is_active(WorkerId{worker}) != is_active_) others_.insert(WorkerId{worker});
   }
 
-  bool decides_the_end() const override { return budget_.is_limited(); }
-
   void before_forward(Step step) override {
     start();
     budget_.ask();

@@ -36,8 +36,6 @@ class Eager final : public Strategy {
     replica_.cut(1);
   }
 
-  bool decides_the_end() const override { return budget_ > 0; }
-
   void before_forward(Step) override { start(); }
 
   // All rounds that have finished are applied here; the caller ends the newest one's update.

@@ -7,9 +7,9 @@
 #include <deque>
 #include <vector>
 
+#include "huddle/base/random.h"
 #include "huddle/collective/average.h"
 #include "huddle/record/meter.h"
-#include "huddle/base/random.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

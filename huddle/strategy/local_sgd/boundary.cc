@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "huddle/base/error.h"
-#include "huddle/strategy/local_sgd/boundary_passes.h"
 #include "huddle/strategy/gradient_averaging.h"
 #include "huddle/strategy/lanes.h"
+#include "huddle/strategy/local_sgd/boundary_passes.h"
 
 namespace huddle {
 namespace {

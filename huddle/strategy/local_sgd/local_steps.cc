@@ -3,10 +3,10 @@
 #include <optional>
 
 #include "huddle/base/error.h"
-#include "huddle/schedule/schedule.h"
 #include "huddle/base/text.h"
-#include "huddle/strategy/local_sgd/boundary.h"
+#include "huddle/schedule/schedule.h"
 #include "huddle/strategy/gradient_averaging.h"
+#include "huddle/strategy/local_sgd/boundary.h"
 
 namespace huddle {
 namespace {
@@ -82,8 +82,6 @@ class LocalSteps final : public Strategy {
     if (!anchor.defined()) return {};
     return {{"anchor", anchor}};
   }
-
-  StatisticsPolicy statistics_policy() const override { return parts_.statistics; }
 
   void save(Archive& archive) const override { boundary_.save(archive); }
   void load(const Archive& archive) override { boundary_.load(archive); }

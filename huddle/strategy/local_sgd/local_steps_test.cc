@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "huddle/base/error.h"
-#include "tests/support/descent.h"
 #include "huddle/strategy/local_sgd/rounds.h"
+#include "tests/support/descent.h"
 
 namespace huddle {
 namespace {
@@ -213,7 +213,7 @@ TEST(LocalSteps, EveryStrategySendsWithinTheFewestStepsThatItAccepts) {
   StrategySetting setting;
   setting.cluster.workers = 3;
   for (const SpecInfo& info : known_strategies()) {
-    if (follows_time(info.name)) continue;  // Their workers exchange at every step.
+    if (traits_of(info.name).pace == Pace::own) continue;  // Their workers exchange at every step.
     for (setting.steps = 1; refusal_of(info.name.c_str(), setting) != "accepted";)
       ASSERT_LT(++setting.steps, 1000) << info.name;
     const Descended run = descend(

@@ -232,6 +232,10 @@ std::vector<RoundPreset> round_presets() {
   };
 }
 
+Traits traits_of_rounds(const Options& options) {
+  return {.statistics = statistics_policy(options)};
+}
+
 void check_rounds(const RoundPreset& preset, const Options& options,
                   const StrategySetting& setting) {
   check_slots(options, setting);

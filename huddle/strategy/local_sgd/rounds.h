@@ -33,6 +33,8 @@ struct RoundPreset {
 
 std::vector<RoundPreset> round_presets();
 
+Traits traits_of_rounds(const Options& options);
+
 // Throws UsageError like check_strategy.
 void check_rounds(const RoundPreset& preset, const Options& options,
                   const StrategySetting& setting);

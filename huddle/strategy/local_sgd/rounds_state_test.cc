@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "huddle/base/error.h"
-#include "tests/support/descent.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/strategy/step.h"
 #include "huddle/transport/threads/launcher.h"
+#include "tests/support/descent.h"
 
 namespace huddle {
 namespace {

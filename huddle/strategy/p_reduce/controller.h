@@ -21,9 +21,9 @@
 #include <string>
 #include <vector>
 
-#include "huddle/strategy/p_reduce/group_former.h"
 #include "huddle/strategy/p_reduce/assignment.h"
 #include "huddle/strategy/p_reduce/controller_messages.h"
+#include "huddle/strategy/p_reduce/group_former.h"
 #include "huddle/strategy/p_reduce/group_log.h"
 #include "huddle/transport/endpoint.h"
 

@@ -10,9 +10,9 @@
 
 #include <cstdint>
 
-#include "huddle/strategy/p_reduce/group_former.h"
-#include "huddle/strategy/p_reduce/assignment.h"
 #include "huddle/strategy/lanes.h"
+#include "huddle/strategy/p_reduce/assignment.h"
+#include "huddle/strategy/p_reduce/group_former.h"
 #include "huddle/transport/tag.h"
 
 namespace huddle {

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "huddle/base/random.h"
 #include "huddle/strategy/p_reduce/group_former.h"
 #include "huddle/strategy/p_reduce/meeting_rates.h"
-#include "huddle/base/random.h"
 #include "huddle/strategy/p_reduce/staleness.h"
 
 namespace huddle {
@@ -19,7 +19,7 @@ namespace {
 using Filter = GroupFormerOptions::Filter;
 
 // How long a worker's next step takes.
-using Pace = std::function<Seconds(int worker, Random& random)>;
+using StepTime = std::function<Seconds(int worker, Random& random)>;
 
 struct Simulation {
   std::vector<FormedGroup> groups;
@@ -28,7 +28,7 @@ struct Simulation {
 };
 
 // Events in order of time, ties by worker.
-Simulation simulate(const GroupFormerOptions& options, const Pace& pace, int steps) {
+Simulation simulate(const GroupFormerOptions& options, const StepTime& pace, int steps) {
   GroupFormer former(options);
   Random random(1);
   using Event = std::pair<Time, int>;
@@ -117,7 +117,7 @@ TEST(GroupFormerAmongSpeeds, ConnectsTheWindowWithinAnyWindowOfGroups) {
     std::vector<Seconds> paces;
     for (int worker = 0; worker < workers; ++worker)
       paces.push_back(random.below(2) == 0 ? 1 : 1 + 9 * random.uniform());
-    const Pace pace = [&](int worker, Random& noise) {
+    const StepTime pace = [&](int worker, Random& noise) {
       return paces[static_cast<std::size_t>(worker)] * (1 + spread * noise.uniform());
     };
     const Simulation simulation = simulate(options, pace, 200 * options.group);
@@ -159,7 +159,7 @@ TEST(GroupFormerAmongSpeeds, MixesWorseThanRandomGroupsOnlyWithoutJitter) {
 
 struct Row {
   std::string name;
-  Pace pace;
+  StepTime pace;
   std::vector<double> steps_per_second;  // For groups of 2, 3, 5 and 8.
 };
 

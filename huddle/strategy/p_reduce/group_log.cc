@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "huddle/strategy/p_reduce/staleness.h"
 #include "huddle/base/text.h"
+#include "huddle/strategy/p_reduce/staleness.h"
 
 namespace huddle {
 namespace {

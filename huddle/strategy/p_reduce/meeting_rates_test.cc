@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "huddle/schedule/contraction.h"
 #include "huddle/base/error.h"
 #include "huddle/base/random.h"
+#include "huddle/schedule/contraction.h"
 
 namespace huddle {
 namespace {

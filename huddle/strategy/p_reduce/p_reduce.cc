@@ -92,8 +92,6 @@ class PReduce final : public Strategy {
   // Nothing was learnt, but the worker's step counts, and its group may need it.
   Outcome skipped(Step step) override { return parameters_updated(step); }
 
-  bool decides_the_end() const override { return true; }
-
   // The controller's worker stays until nobody needs the controller any more.
   void finish() override {
     start_controller();

@@ -7,9 +7,9 @@
 
 #include "huddle/base/error.h"
 #include "huddle/base/random.h"
-#include "tests/support/descent.h"
 #include "huddle/strategy/step.h"
 #include "huddle/transport/threads/launcher.h"
+#include "tests/support/descent.h"
 
 namespace huddle {
 namespace {
@@ -65,9 +65,9 @@ void train(Endpoint& endpoint, const Trial& trial, Finished& worker, Result& res
                                                    .averaging = {.deadline = {20}},
                                                    .steps = trial.steps});
   if (trial.resume_at > 0) strategy->load(archive_after(trial.resume_at));
+  const bool has_own_pace = traits_of(trial.spec).pace == Pace::own;
   bool go_on = true;
-  for (Step step; go_on && (strategy->decides_the_end() || step.value < trial.steps);
-       ++step.value) {
+  for (Step step; go_on && (has_own_pace || step.value < trial.steps); ++step.value) {
     endpoint.compute(step, trial.compute);
     strategy->before_forward(step);
     replica.gradients().copy_(

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "huddle/collective/average.h"
-#include "huddle/strategy/p_reduce/assignment.h"
 #include "huddle/replica/replica.h"
+#include "huddle/strategy/p_reduce/assignment.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {

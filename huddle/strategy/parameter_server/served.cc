@@ -36,8 +36,6 @@ class Served final : public Strategy {
     replica_.cut(bucket_count(options.integer("buckets"), replica_));
   }
 
-  bool decides_the_end() const override { return options_.budget > 0; }
-
   void before_forward(Step) override { start_server(); }
 
   void gradients_ready(Step, const Bucket& bucket) override {

@@ -12,8 +12,8 @@
 #include <cstdint>
 
 #include "huddle/base/ids.h"
-#include "huddle/strategy/lanes.h"
 #include "huddle/replica/replica.h"
+#include "huddle/strategy/lanes.h"
 #include "huddle/transport/tag.h"
 
 namespace huddle {

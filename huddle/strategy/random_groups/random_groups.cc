@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "huddle/base/error.h"
-#include "huddle/schedule/schedule.h"
 #include "huddle/base/text.h"
+#include "huddle/schedule/schedule.h"
 #include "huddle/strategy/scheduled.h"
 
 namespace huddle {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/small_run.h"
 #include "tests/support/scratch_folder.h"
+#include "tests/support/small_run.h"
 
 namespace huddle {
 namespace {

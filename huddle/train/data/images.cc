@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "huddle/train/data/dataset.h"
-#include "huddle/train/models/models.h"
 #include "huddle/train/data/sampler.h"
+#include "huddle/train/models/models.h"
 
 namespace huddle {
 namespace {

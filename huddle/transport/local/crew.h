@@ -8,8 +8,8 @@
 #include <mutex>
 #include <vector>
 
-#include "huddle/transport/local/endpoint.h"
 #include "huddle/transport/launcher.h"
+#include "huddle/transport/local/endpoint.h"
 
 namespace huddle {
 

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "huddle/cluster/cluster.h"
 #include "huddle/base/error.h"
+#include "huddle/cluster/cluster.h"
 #include "huddle/transport/endpoint.h"
 #include "huddle/transport/local/channels.h"
 #include "huddle/transport/local/commons.h"

@@ -7,8 +7,8 @@
 #include <system_error>
 #include <thread>
 
-#include "huddle/cluster/network.h"
 #include "huddle/base/text.h"
+#include "huddle/cluster/network.h"
 #include "huddle/transport/local/crew.h"
 #include "huddle/transport/threads/scheduler.h"
 
