@@ -360,7 +360,7 @@ int compare_command(const CLI::App& command, const CompareConfig& config) {
 
 void add_compare_command(CLI::App& program, int& status) {
   CLI::App* command = program.add_subcommand(
-      "compare", "PlannedRuns several strategies on the same workload and sets them side by side");
+      "compare", "Runs several strategies on the same workload and sets them side by side");
   command->footer(
       "Examples:\n"
       "  huddle compare demo\n"

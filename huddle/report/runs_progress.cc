@@ -10,7 +10,6 @@
 #include "huddle/report/table.h"
 
 namespace huddle {
-namespace {}  // namespace
 
 RunsProgress::RunsProgress(std::FILE* out, ProgressMode mode, Progress::Clock clock)
     : out_(out), mode_(mode), clock_(std::move(clock)) {}
