@@ -76,10 +76,12 @@ class Words(unittest.TestCase):
 
 class Help(unittest.TestCase):
     def test_every_command_teaches(self):
-        for arguments in ([], ["train"], ["list"]):
+        for arguments, words in (([], "huddle train"), (["train"], "huddle train"), (["list"], "bsp:algorithm"),
+                                 (["compare"], "Runs several strategies"), (["report"], "Makes one self-contained"),
+                                 (["schedule"], "huddle schedule")):
             answer = huddle(*arguments, "--help")
             self.assertEqual(answer.returncode, 0, answer.stderr)
-            self.assertIn("huddle train" if arguments != ["list"] else "bsp:algorithm", answer.stdout)
+            self.assertIn(words, answer.stdout)
 
     def test_version(self):
         self.assertRegex(huddle("--version").stdout, r"^huddle \d+\.\d+\.\d+\n$")

@@ -7,17 +7,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
-#include <system_error>
 
 #include "huddle/base/error.h"
+#include "huddle/base/replace_file.h"
 #include "huddle/base/text.h"
 
 namespace huddle {
 namespace {
 
 constexpr std::size_t kBlockBytes = 1 << 20;
-
-std::string reason(int error) { return std::generic_category().message(error); }
 
 std::string kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
@@ -33,12 +31,12 @@ class File {
       : path_(std::move(path)), way_out_(way_out) {
     struct stat status {};
     if (::stat(path_.c_str(), &status) != 0)
-      refuse(errno == ENOENT ? "there is no such file" : reason(errno));
+      refuse(errno == ENOENT ? "there is no such file" : system_message(errno));
     require_regular(status.st_mode);
     // Should it have become a pipe since, opening does not wait for a writer.
     file_ = ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (file_ < 0) refuse(reason(errno));
-    if (::fstat(file_, &status) != 0) refuse(reason(errno));
+    if (file_ < 0) refuse(system_message(errno));
+    if (::fstat(file_, &status) != 0) refuse(system_message(errno));
     require_regular(status.st_mode);
     size_ = status.st_size;
   }
@@ -58,13 +56,13 @@ class File {
     ssize_t count = 0;
     do count = ::read(file_, text.data() + before, kBlockBytes);
     while (count < 0 && errno == EINTR);
-    if (count < 0) refuse(reason(errno));
+    if (count < 0) refuse(system_message(errno));
     text.resize(before + static_cast<std::size_t>(count));
     return count > 0;
   }
 
   void go_to(std::int64_t place) {
-    if (::lseek(file_, place, SEEK_SET) < 0) refuse(reason(errno));
+    if (::lseek(file_, place, SEEK_SET) < 0) refuse(system_message(errno));
   }
 
   [[noreturn]] void refuse(const std::string& why) const {

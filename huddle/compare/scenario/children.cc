@@ -12,9 +12,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <system_error>
 
 #include "huddle/base/error.h"
+#include "huddle/base/replace_file.h"
 #include "huddle/base/text.h"
 #include "huddle/report/progress.h"
 
@@ -27,7 +27,7 @@ constexpr Seconds kPatience = 30;
 constexpr std::size_t kErrorBytes = 16384;
 
 [[noreturn]] void fail(const char* what) {
-  throw Error(concat(what, ": ", std::generic_category().message(errno), "."));
+  throw Error(concat(what, ": ", system_message(errno), "."));
 }
 
 // What the new process does before it becomes another program. Only calls that are safe while other

@@ -38,7 +38,7 @@ int locked(const std::filesystem::path& folder, const std::string& scenario) {
   const bool is_ours = is_open && ::flock(file, LOCK_EX | LOCK_NB) == 0;
   if (is_ours && ::ftruncate(file, 0) == 0 && write_all(file, concat(kMark, scenario, "\n")))
     return file;
-  const std::string why = std::generic_category().message(errno);
+  const std::string why = system_message(errno);
   if (is_open) ::close(file);
   if (is_open && !is_ours)
     throw UsageError(concat("another comparison is at work in '", folder.string(),
