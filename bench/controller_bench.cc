@@ -18,6 +18,7 @@
 #include "huddle/base/error.h"
 #include "huddle/collective/barrier.h"
 #include "huddle/report/format.h"
+#include "huddle/strategy/lanes.h"
 #include "huddle/strategy/p_reduce/controller.h"
 #include "huddle/transport/threads/launcher.h"
 
@@ -44,62 +45,59 @@ int place_in(std::size_t round, WorkerId worker) {
   return (worker.value - first + kWorkers) % kWorkers;
 }
 
+using Asking = Client<Request, Assignment>;
+
 // One worker's part in one round. Writes its own fields alone.
-void report(Endpoint& endpoint, int place, std::int64_t number, Round& round) {
+void report(Endpoint& endpoint, Asking& controller, int place, std::int64_t number, Round& round) {
   if (place == kGroup - 1) {
     endpoint.compute(Step{number}, kHeadStart);
     round.reported = endpoint.now();
   }
-  const at::Tensor answer = empty_answer(kGroup);
-  Pending known = endpoint.receive(kControllersWorker, answer_tag(number), answer);
-  endpoint.send(kControllersWorker, request_tag(),
-                to_message({.who = {endpoint.self()}, .number = number, .iteration = number}));
-  known.wait(kDeadline);
+  controller.ask({.iteration = number});
+  controller.reply();
   round.known[static_cast<std::size_t>(place)] = endpoint.now();
 }
 
-using Service = std::function<void(Endpoint&)>;
+using Serve = std::function<void(Endpoint&)>;
 
-void take_part(Endpoint& endpoint, const Service& serve, std::vector<Round>& rounds) {
+void take_part(Endpoint& endpoint, const Serve& serve, std::vector<Round>& rounds) {
   const Group everyone = Group::everyone(kWorkers);
-  Pending service;
-  if (endpoint.self() == kControllersWorker) service = endpoint.spawn(kControllerLane, serve);
+  Service service(endpoint, {.host = {0},
+                             .lane = kControllerLane,
+                             .deadline = kDeadline,
+                             .without = [](WorkerId) { return "nobody forms groups"; }});
+  Asking controller(endpoint, service, kControllerLane, longest_assignment(kGroup));
+  if (service.is_here()) service.start(serve);
   std::int64_t number = 0;
   for (std::size_t i = 0; i < rounds.size(); ++i) {
     barrier(endpoint, everyone, {.sequence = {static_cast<std::uint32_t>(i)}}, kDeadline);
     const int place = place_in(i, endpoint.self());
-    if (place < kGroup) report(endpoint, place, number++, rounds[i]);
+    if (place < kGroup) report(endpoint, controller, place, number++, rounds[i]);
   }
-  endpoint.send(
-      kControllersWorker, request_tag(),
-      to_message({.kind = Request::Kind::leave, .who = {endpoint.self()}, .number = number}));
-  if (service.under_way()) service.wait(kDeadline);
+  controller.tell({.kind = Request::Kind::leave});
+  service.join();
 }
 
-// What any service must do: hear of three, answer three.
-void answer_each_three(Endpoint& endpoint) {
-  const at::Tensor message = empty_request();
-  const at::Tensor answer = empty_answer(kGroup);
-  std::vector<Request> waiting;
-  for (int present = kWorkers; present > 0;) {
-    try {
-      endpoint.receive_any(request_tag(), message).wait(kDeadline);
+// What any service must do: hear of three, reply to three.
+void reply_to_each_three(Endpoint& endpoint) {
+  Requests<Request> requests(endpoint, kControllerLane);
+  std::vector<Requests<Request>::Event> waiting;
+  for (int present = kWorkers; present > 0;) try {
+      const auto event = requests.next();
+      if (event.request.kind == Request::Kind::leave)
+        --present;
+      else
+        waiting.push_back(event);
+      if (waiting.size() < kGroup) continue;
+      for (const auto& each : waiting)
+        requests.reply(each.from, each.number, Assignment{}, longest_assignment(kGroup));
+      waiting.clear();
     } catch (const PeerLost&) {
       continue;  // It has left before.
     }
-    const Request request = to_request(message);
-    if (request.kind == Request::Kind::leave)
-      --present;
-    else
-      waiting.push_back(request);
-    if (waiting.size() < kGroup) continue;
-    for (const Request& each : waiting)
-      endpoint.send(each.who.worker, answer_tag(each.number), answer);
-    waiting.clear();
-  }
 }
 
-std::vector<Seconds> measured(const Service& serve, std::size_t count) {
+std::vector<Seconds> measured(const Serve& serve, std::size_t count) {
   ThreadsOptions options;
   options.cluster.workers = kWorkers;
   std::vector<Round> rounds(count);
@@ -129,7 +127,7 @@ int bench(BenchSize size) {
                                       .group = kGroup,
                                       .filter = GroupFormerOptions::Filter::off,
                                       .budget = 1'000'000}});
-    append(bare, measured(answer_each_three, rounds));
+    append(bare, measured(reply_to_each_three, rounds));
     append(taken, measured([&](Endpoint& beside) { controller.serve(beside); }, rounds));
   }
   const Seconds median = quantile(taken, 0.5);

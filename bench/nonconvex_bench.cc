@@ -19,7 +19,7 @@
 #include "huddle/base/random.h"
 #include "huddle/report/format.h"
 #include "huddle/strategy/registry.h"
-#include "huddle/strategy/step.h"
+#include "huddle/strategy/step_loop.h"
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {
@@ -52,19 +52,18 @@ Outcomes descend(const std::string& spec, int workers, int steps, std::uint64_t 
     const double rate = 0.5 * std::sqrt(static_cast<double>(workers) / steps);
     Replica replica(x, gradients, at::zeros({0}, at::kDouble), {kDimension},
                     UpdateRule({.learning_rate = rate}));
-    Meter meter;
-    const auto strategy = make_strategy(spec, {endpoint, replica, meter, {.deadline = {120}}});
+    StepLoop loop(endpoint, replica, spec, {.averaging = {.deadline = {120}}});
     Random random(seed, {static_cast<std::uint64_t>(endpoint.self().value)});
     std::vector<double> noise(static_cast<std::size_t>(kDimension));
-    for (Step step; step.value < steps; ++step.value) {
-      if (step.value % std::max(1, steps / samples) == 0) history[self].push_back(x.clone());
-      strategy->before_forward(step);
+    for (int step = 0; step < steps; ++step) {
+      if (step % std::max(1, steps / samples) == 0) history[self].push_back(x.clone());
+      loop.begin();
       for (double& value : noise) value = kNoise * random.normal();
       gradients.copy_(exact_gradient(x) + at::from_blob(noise.data(), {kDimension}, at::kDouble));
-      for (const Bucket& bucket : replica.buckets()) strategy->gradients_ready(step, bucket);
-      take_step(*strategy, replica, step);
+      loop.replay_backward();
+      loop.end();
     }
-    strategy->finish();
+    loop.finish();
     models[self] = x;
   });
   Outcomes outcomes;

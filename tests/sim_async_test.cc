@@ -12,7 +12,7 @@
 #include "huddle/base/error.h"
 #include "huddle/strategy/lanes.h"
 #include "huddle/strategy/registry.h"
-#include "huddle/strategy/step.h"
+#include "huddle/strategy/step_loop.h"
 #include "huddle/train/timing.h"
 #include "huddle/transport/sim/launcher.h"
 
@@ -146,12 +146,12 @@ TEST(SimAsync, APassiveAdPsgdWorkerNoticesThatItsServiceFailed) {
       return;
     }
     Replica replica(at::zeros({4}), at::zeros({4}), at::zeros({0}), {4}, UpdateRule({}));
-    Meter meter;
-    const auto strategy = make_strategy("ad_psgd", {endpoint, replica, meter, {.deadline = {2}}});
-    for (Step step; step.value < 50; ++step.value) {
-      strategy->before_forward(step);
-      endpoint.compute(step, 1);
-      take_step(*strategy, replica, step);
+    StepLoop loop(endpoint, replica, "ad_psgd",
+                  {.averaging = {.deadline = {2}}, .compute = {.per_step = 1}});
+    for (int step = 0; step < 50; ++step) {
+      loop.begin();
+      loop.replay_backward();
+      loop.end();
       ++steps;
     }
   };
@@ -318,16 +318,14 @@ double descend(const Cluster& cluster, const std::string& strategy, std::int64_t
   make_sim_launcher({.cluster = cluster})->run([&](Endpoint& endpoint) {
     Replica replica(at::zeros({4}, at::kDouble), at::ones({4}, at::kDouble), at::zeros({0}), {4},
                     UpdateRule({.learning_rate = 1}));
-    Meter meter;
-    const auto made = make_strategy(strategy, {endpoint, replica, meter, {}, 0, steps});
+    StepLoop loop(endpoint, replica, strategy, {.steps = steps, .compute = {.per_step = 1}});
     bool go_on = true;
-    for (Step step; go_on; ++step.value) {
-      made->before_forward(step);
-      endpoint.compute(step, 1);
-      for (const Bucket& bucket : replica.buckets()) made->gradients_ready(step, bucket);
-      go_on = take_step(*made, replica, step).go_on;
+    while (go_on) {
+      loop.begin();
+      loop.replay_backward();
+      go_on = loop.end().go_on;
     }
-    made->finish();
+    loop.finish();
     if (endpoint.self().value == 0) end = replica.parameters()[0].item<double>();
   });
   return end;
@@ -359,15 +357,14 @@ TEST(SimAsync, AdPsgdModelsMix) {
   make_sim_launcher({.cluster = cluster})->run([&](Endpoint& endpoint) {
     Replica replica(at::zeros({4}, at::kDouble), at::zeros({4}, at::kDouble), at::zeros({0}), {4},
                     UpdateRule({.learning_rate = 1}));
-    Meter meter;
-    const auto strategy = make_strategy("ad_psgd", {endpoint, replica, meter, {}});
-    for (Step step; step.value < 60; ++step.value) {
-      strategy->before_forward(step);
-      replica.gradients().fill_(step.value == 0 ? endpoint.self().value : 0);
-      endpoint.compute(step, 1);
-      take_step(*strategy, replica, step);
+    StepLoop loop(endpoint, replica, "ad_psgd", {.compute = {.per_step = 1}});
+    for (int step = 0; step < 60; ++step) {
+      loop.begin();
+      replica.gradients().fill_(step == 0 ? endpoint.self().value : 0);
+      loop.replay_backward();
+      loop.end();
     }
-    strategy->finish();
+    loop.finish();
     ends[endpoint.self().value] = replica.parameters()[0].item<double>();
   });
   for (const auto& [worker, end] : ends) EXPECT_NEAR(end, -3.5, 0.01) << worker;

@@ -15,7 +15,7 @@
 #include "huddle/base/random.h"
 #include "huddle/base/text.h"
 #include "huddle/strategy/registry.h"
-#include "huddle/strategy/step.h"
+#include "huddle/strategy/step_loop.h"
 #include "huddle/train/timing.h"
 #include "huddle/transport/sim/launcher.h"
 #include "tests/support/in_child.h"
@@ -125,24 +125,19 @@ Gaps gaps_of_pairs(const std::string& filter) {
     const at::Tensor x = at::zeros({1}, at::kDouble);
     Replica replica(x, at::zeros_like(x), at::zeros({0}, at::kDouble), {1},
                     UpdateRule({.learning_rate = 0.1}));
-    Meter meter;
-    const auto strategy =
-        make_strategy("p_reduce:group=2,filter=" + filter, {.endpoint = endpoint,
-                                                            .replica = replica,
-                                                            .meter = meter,
-                                                            .averaging = {.deadline = {100}},
-                                                            .steps = 200});
+    StepLoop loop(endpoint, replica, "p_reduce:group=2,filter=" + filter,
+                  {.averaging = {.deadline = {100}}, .steps = 200, .compute = {.per_step = 1}});
     if (self >= 2) endpoint.compute(Step{0}, 0.5);
     bool go_on = true;
-    for (Step step; go_on; ++step.value) {
-      strategy->before_forward(step);
-      endpoint.compute(step, 1);
+    while (go_on) {
+      loop.begin();
       replica.gradients().copy_(x - self);
-      go_on = take_step(*strategy, replica, step).go_on;
+      loop.replay_backward();
+      go_on = loop.end().go_on;
     }
-    strategy->finish();
+    loop.finish();
     models[static_cast<std::size_t>(self)] = x.item<double>();
-    if (self == 0) gaps.rho = strategy->figures().at("p_reduce.rho");
+    if (self == 0) gaps.rho = loop.strategy().figures().at("p_reduce.rho");
   });
   gaps.between = std::abs(models[0] + models[1] - models[2] - models[3]) / 2;
   gaps.within = std::max(std::abs(models[0] - models[1]), std::abs(models[2] - models[3]));

@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "huddle/base/error.h"
-#include "huddle/strategy/local_sgd/rounds.h"
+#include "huddle/strategy/local_sgd/presets.h"
 #include "huddle/strategy/p_reduce/partial_average.h"
 #include "huddle/strategy/registry.h"
-#include "huddle/strategy/step.h"
+#include "huddle/strategy/step_loop.h"
 #include "huddle/transport/threads/launcher.h"
 #include "tests/support/in_child.h"
 #include "tests/vectors.h"
@@ -61,7 +61,7 @@ std::optional<std::string> spec_of(const nlohmann::json& input) {
   const std::string strategy = input.at("strategy");
   if (strategy == "bsp" || strategy == "p_reduce") return strategy;
   if (strategy == "group_schedule") return scheduled_spec(input.at("params"));
-  for (const RoundPreset& preset : round_presets())
+  for (const StrategyEntry& preset : local_sgd_entries())
     if (preset.info.name == strategy) return rounds_spec(input);
   return std::nullopt;
 }
@@ -166,20 +166,20 @@ Trajectory run(const nlohmann::json& problem, const nlohmann::json& input, const
     const at::Tensor gradients = at::zeros_like(x);
     const UpdateRule rule({.learning_rate = rates.front(), .momentum = input.at("momentum")});
     Replica replica(x, gradients, at::zeros({0}, x.options()), {x.numel()}, rule);
-    Meter meter;
     const nlohmann::json schedule = input.at("params").value("schedule", nlohmann::json::object());
     const Averaging averaging{.workers_per_rack = schedule.value("per_rack", 0), .deadline = {60}};
-    const auto strategy = strategy_of(input, spec, {endpoint, replica, meter, averaging});
-    for (Step step; step.value < static_cast<std::int64_t>(rates.size()); ++step.value) {
-      const auto t = static_cast<std::size_t>(step.value);
+    StepLoop loop(endpoint, replica,
+                  [&](const StrategyContext& context) { return strategy_of(input, spec, context); },
+                  {.averaging = averaging});
+    for (std::size_t t = 0; t < rates.size(); ++t) {
       replica.set_learning_rate(rates[t]);
-      strategy->before_forward(step);
+      loop.begin();
       gradients.copy_(curvature * (x - optimum));
-      for (const Bucket& bucket : replica.buckets()) strategy->gradients_ready(step, bucket);
-      take_step(*strategy, replica, step);
+      loop.replay_backward();
+      loop.end();
       trajectory[t][self] = x.to(at::kDouble).clone();
     }
-    strategy->finish();
+    loop.finish();
   });
   return trajectory;
 }

@@ -26,7 +26,7 @@ MAY_INCLUDE = {
     "huddle/cluster": (["huddle/base", "huddle/config", "huddle/cluster"], ["fmt/"]),
     "huddle/schedule": (["huddle/base", "huddle/cluster", "huddle/schedule"], []),
     "huddle/record": (["huddle/base", "huddle/record"], []),
-    "huddle/transport": (SEAM, ["ATen/core/Tensor.h"]),
+    "huddle/transport": (SEAM, TENSORS),
     "huddle/transport/local": (LOCAL, TENSORS),
     "huddle/transport/threads": (LOCAL + ["huddle/transport/threads"], TENSORS + ["pthread.h"]),
     "huddle/transport/sim": (LOCAL + ["huddle/transport/sim"], TENSORS + ["simgrid/", "cxxabi.h"]),

@@ -65,6 +65,9 @@ class Options {
   double number(std::string_view key) const;
   const std::string& text(std::string_view key) const;
 
+  // Whether there is such a key at all.
+  bool has(std::string_view key) const { return values_.contains(key); }
+
   // Whether the spec itself has the key; else its value is the fallback.
   bool is_given(std::string_view key) const { return given_.contains(key); }
 

@@ -110,7 +110,7 @@ void check_run(KnownClasses& known, const ScenarioCase& one, const WorkloadOptio
   TrainConfig config;
   parse(workload, command, config);
   const std::int64_t steps = workload.contains("epochs") ? 0 : config.steps;
-  check_strategy(strategy, {one.cluster, update_of(config), config.clip_norm, steps});
+  prepare_strategy(strategy, {one.cluster, update_of(config), config.clip_norm, steps});
   if (!config.timing_only) check_data(config, known);
   const double wire =
       config.wire.empty() ? one.cluster.wire_bytes : parse_wire("--wire", config.wire);

@@ -19,13 +19,14 @@ bool is_flat(const at::Tensor& tensor) {
 }  // namespace
 
 Replica::Replica(at::Tensor parameters, at::Tensor gradients, at::Tensor statistics,
-                 std::vector<std::int64_t> parameter_sizes, const UpdateRule& rule)
+                 std::vector<std::int64_t> parameter_sizes,
+                 std::shared_ptr<const Optimizer> optimizer)
     : parameters_(std::move(parameters)),
       gradients_(std::move(gradients)),
       statistics_(std::move(statistics)),
       parameter_sizes_(std::move(parameter_sizes)),
-      rule_(rule),
-      learning_rate_(rule.options().learning_rate) {
+      optimizer_(std::move(optimizer)),
+      learning_rate_(rule() != nullptr ? rule()->options().learning_rate : 0) {
   check(is_flat(parameters_), "parameters are not a contiguous 1-D tensor");
   check(is_flat(gradients_), "gradients are not a contiguous 1-D tensor");
   check(is_flat(statistics_), "statistics are not a contiguous 1-D tensor");
@@ -38,15 +39,22 @@ Replica::Replica(at::Tensor parameters, at::Tensor gradients, at::Tensor statist
   check(std::accumulate(parameter_sizes_.begin(), parameter_sizes_.end(), std::int64_t{0}) ==
             parameters_.numel(),
         "the parameters' sizes do not add up to the flat size");
-  for (const std::string& name : rule_.slot_names())
+  for (const std::string& name : optimizer_->slot_names())
     slots_.push_back({name, at::zeros_like(parameters_)});
 }
 
 void Replica::update(Range range) {
+  check(rule() != nullptr || range.size() == parameters_.numel(),
+        "only a rule can update a part of the parameters");
   std::vector<at::Tensor> slots;
   for (const Slot& slot : slots_) slots.push_back(part(slot.values, range));
-  rule_.apply(part(parameters_, range), part(gradients_, range), slots, learning_rate_,
-              updates_ + 1);
+  optimizer_->apply(part(parameters_, range), part(gradients_, range), slots, learning_rate_,
+                    updates_ + 1);
+}
+
+void Replica::clip_gradients(double norm) {
+  if (norm > 0)
+    gradients_.mul_(gradients_.norm().add_(1e-6).reciprocal_().mul_(norm).clamp_max_(1.0));
 }
 
 void Replica::reset_slots() {

@@ -10,7 +10,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "huddle/replica/update_rule.h"
@@ -45,14 +47,20 @@ class Replica {
   // add up to the flat size; all three tensors are 1-D and contiguous, parameters and gradients of
   // one size and type.
   Replica(at::Tensor parameters, at::Tensor gradients, at::Tensor statistics,
-          std::vector<std::int64_t> parameter_sizes, const UpdateRule& rule);
+          std::vector<std::int64_t> parameter_sizes, std::shared_ptr<const Optimizer> optimizer);
+  Replica(at::Tensor parameters, at::Tensor gradients, at::Tensor statistics,
+          std::vector<std::int64_t> parameter_sizes, const UpdateRule& rule)
+      : Replica(std::move(parameters), std::move(gradients), std::move(statistics),
+                std::move(parameter_sizes), std::make_shared<UpdateRule>(rule)) {}
 
   const at::Tensor& parameters() const { return parameters_; }
   const at::Tensor& gradients() const { return gradients_; }
   const at::Tensor& statistics() const { return statistics_; }
   const std::vector<Slot>& slots() const { return slots_; }
   const std::vector<std::int64_t>& parameter_sizes() const { return parameter_sizes_; }
-  const UpdateRule& rule() const { return rule_; }
+
+  // See Optimizer.
+  const UpdateRule* rule() const { return optimizer_->rule(); }
 
   double learning_rate() const { return learning_rate_; }
   void set_learning_rate(double learning_rate) { learning_rate_ = learning_rate; }
@@ -61,10 +69,13 @@ class Replica {
   std::int64_t updates() const { return updates_; }
   void set_updates(std::int64_t updates) { updates_ = updates; }
 
-  // Applies the update rule to a part of the parameters. The parts of one step share one count:
-  // `end_update` closes it.
+  // Lets the optimizer update a part of the parameters. The parts of one step share one count:
+  // `end_update` closes it. REQUIRES: there is a rule, or the part is all of them.
   void update(Range range);
   void end_update() { ++updates_; }
+
+  // Scales gradients down to this norm (0: never), as torch's clip_grad_norm_ does.
+  void clip_gradients(double norm);
 
   // As before the first update: all slots are zero, and updates count from there.
   void reset_slots();
@@ -82,10 +93,10 @@ class Replica {
   at::Tensor gradients_;
   at::Tensor statistics_;
   std::vector<std::int64_t> parameter_sizes_;
-  UpdateRule rule_;
+  std::shared_ptr<const Optimizer> optimizer_;
   std::vector<Slot> slots_;
   std::vector<Bucket> buckets_;
-  double learning_rate_;
+  double learning_rate_ = 0;
   std::int64_t updates_ = 0;
 };
 

@@ -1,7 +1,8 @@
-// How gradients change parameters: SGD with momentum, Adam and AdamW on flat tensors.
+// How gradients change parameters: SGD with momentum, Adam and AdamW on flat tensors, or whatever
+// the user's own optimizer does.
 //
-// The rules equal those of torch::optim to rounding. They are written on flat tensors, with the
-// state passed in, because stepping bucket by bucket during backward, parameter servers and
+// Huddle's rules equal those of torch::optim to rounding. They are written on flat tensors, with
+// the state passed in, because stepping bucket by bucket during backward, parameter servers and
 // averaged optimizer state all need them so.
 
 #pragma once
@@ -9,8 +10,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace huddle {
@@ -28,8 +31,46 @@ struct UpdateOptions {
   double epsilon = 1e-8;
 };
 
+class UpdateRule;
+
+// Who turns gradients into new parameters: a rule that Huddle knows and applies, or the user.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // The state that it needs of Huddle, each a tensor like the parameters, starting at 0.
+  virtual std::vector<std::string> slot_names() const = 0;
+
+  // Changes `parameters` and `slots` in place. `count` is the number of updates of these
+  // parameters, this one included. REQUIRES: all tensors are 1-D, of one size and type; slots in
+  // the order of slot_names().
+  virtual void apply(at::Tensor parameters, const at::Tensor& gradients,
+                     std::span<const at::Tensor> slots, double learning_rate,
+                     std::int64_t count) const = 0;
+
+  // By which a part of the parameters can be updated, or somebody else's; null: there is none, and
+  // only the user can update, all of them at once.
+  virtual const UpdateRule* rule() const { return nullptr; }
+};
+
+// The user's own: any optimizer that steps the parameters of a module, which are views of the flat
+// ones.
+class UsersOptimizer final : public Optimizer {
+ public:
+  explicit UsersOptimizer(std::function<void()> step) : step_(std::move(step)) {}
+
+  std::vector<std::string> slot_names() const override { return {}; }
+  void apply(at::Tensor, const at::Tensor&, std::span<const at::Tensor>, double,
+             std::int64_t) const override {
+    step_();
+  }
+
+ private:
+  std::function<void()> step_;
+};
+
 // Stateless; any thread may use it.
-class UpdateRule {
+class UpdateRule final : public Optimizer {
  public:
   // Throws UsageError on values that torch.optim refuses too (negative rates, betas outside [0, 1),
   // Nesterov without momentum).
@@ -37,15 +78,13 @@ class UpdateRule {
 
   const UpdateOptions& options() const { return options_; }
 
-  // The state that the rule needs, each a tensor like the parameters, starting at 0: {"momentum"},
-  // or {"exp_avg", "exp_avg_sq"}, or none.
-  std::vector<std::string> slot_names() const;
+  // {"momentum"}, or {"exp_avg", "exp_avg_sq"}, or none.
+  std::vector<std::string> slot_names() const override;
 
-  // Changes `parameters` and `slots` in place. `count` is the number of updates of these
-  // parameters, this one included. REQUIRES: all tensors are 1-D, of one size and type; slots in
-  // the order of slot_names().
   void apply(at::Tensor parameters, const at::Tensor& gradients, std::span<const at::Tensor> slots,
-             double learning_rate, std::int64_t count) const;
+             double learning_rate, std::int64_t count) const override;
+
+  const UpdateRule* rule() const override { return this; }
 
  private:
   UpdateOptions options_;

@@ -13,7 +13,7 @@
 #include "huddle/schedule/schedule.h"
 #include "huddle/strategy/parameter_server/server_messages.h"
 #include "huddle/strategy/registry.h"
-#include "huddle/strategy/step.h"
+#include "huddle/strategy/step_loop.h"
 #include "huddle/transport/threads/launcher.h"
 #include "tests/support/descent.h"
 
@@ -214,15 +214,14 @@ std::vector<Loss> losses_of(const std::string& spec, int after_operations,
       {.worker = {2}, .step = {4}, .after_operations = after_operations, .time = {}}};
   return make_threads_launcher(engine)->run([&](Endpoint& endpoint) {
     Replica replica(at::zeros({6}), at::ones({6}), at::zeros({0}), {3, 3}, UpdateRule({}));
-    Meter meter;
-    const auto strategy = make_strategy(spec, {endpoint, replica, meter, {.deadline = {20}}});
-    for (Step step; step.value < 12; ++step.value) {
-      endpoint.compute(step, 0.0003);
-      strategy->before_forward(step);
-      for (const Bucket& bucket : replica.buckets()) strategy->gradients_ready(step, bucket);
-      take_step(*strategy, replica, step);
+    StepLoop loop(endpoint, replica, spec,
+                  {.averaging = {.deadline = {20}}, .compute = {.per_step = 0.0003}});
+    for (int step = 0; step < 12; ++step) {
+      loop.begin();
+      loop.replay_backward();
+      loop.end();
     }
-    strategy->finish();
+    loop.finish();
     ++finished;
   });
 }
@@ -257,11 +256,11 @@ TEST(Asynchronous, RefusesWhatCannotWork) {
   StrategySetting setting;
   setting.cluster.workers = 8;
   const auto refused = [&](const char* spec) {
-    EXPECT_THROW(check_strategy(spec, setting), UsageError) << spec;
+    EXPECT_THROW(prepare_strategy(spec, setting), UsageError) << spec;
   };
   for (const char* spec :
        {"asp", "ssp:bound=0", "ad_psgd", "eager:mode=solo", "random_groups:group=8"})
-    EXPECT_NO_THROW(check_strategy(spec, setting)) << spec;
+    EXPECT_NO_THROW(prepare_strategy(spec, setting)) << spec;
   refused("ssp:bound=-1");
   refused("asp:delay_scaled=yes");
   refused("eager:mode=all");

@@ -3,8 +3,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "huddle/strategy/registry.h"
-#include "huddle/strategy/step.h"
+#include "huddle/strategy/step_loop.h"
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {
@@ -15,6 +14,13 @@ at::Tensor mean_of(const std::vector<at::Tensor>& tensors) { return at::stack(te
 
 namespace {
 
+std::vector<std::int64_t> layers(const Descent& descent) {
+  std::vector<std::int64_t> sizes;
+  for (int i = 0; i < descent.layers; ++i)
+    sizes.push_back(descent.size * (i + 1) / descent.layers - descent.size * i / descent.layers);
+  return sizes;
+}
+
 // One worker of a descent.
 class Descender {
  public:
@@ -24,46 +30,48 @@ class Descender {
         result_(result),
         self_(static_cast<std::size_t>(endpoint.self().value)),
         replica_(at::zeros({descent.size}, at::kDouble), at::zeros({descent.size}, at::kDouble),
-                 at::zeros({descent.statistics}, at::kDouble),
-                 {descent.size / 2, descent.size - descent.size / 2}, UpdateRule(descent.update)),
-        strategy_(make()) {}
+                 at::zeros({descent.statistics}, at::kDouble), layers(descent),
+                 UpdateRule(descent.update)),
+        loop_(make()) {}
 
   void run() {
-    for (Step step; step.value < descent_.steps; ++step.value) {
+    for (int step = 0; step < descent_.steps; ++step) {
       take(step);
-      if (descent_.resume_after == static_cast<int>(step.value) + 1) resume();
+      if (descent_.resume_after == step + 1) resume();
     }
-    strategy_->finish();
-    for (const auto& [name, model] : strategy_->models())
+    loop_->finish();
+    for (const auto& [name, model] : loop_->strategy().models())
       result_.models[self_][name] = model.clone();
     result_.parameters[self_] = replica_.parameters();
     result_.statistics[self_] = replica_.statistics();
-    add(meter_.take());
+    add(loop_->take_traffic());
   }
 
  private:
-  std::unique_ptr<Strategy> make() {
-    const Averaging averaging{.workers_per_rack = descent_.workers_per_rack, .deadline = {20}};
-    return make_strategy(descent_.spec, {endpoint_, replica_, meter_, averaging});
+  std::unique_ptr<StepLoop> make() {
+    return std::make_unique<StepLoop>(
+        endpoint_, replica_, descent_.spec,
+        LoopOptions{.averaging = {.workers_per_rack = descent_.workers_per_rack, .deadline = {20}},
+                    .steps = descent_.run_steps,
+                    .compute = {.per_step = descent_.compute, .backward_share = 0},
+                    .host = {descent_.host}});
   }
 
-  void take(Step step) {
-    const auto t = static_cast<std::size_t>(step.value);
-    endpoint_.compute(step, descent_.compute);
-    if (descent_.learning_rate)
-      replica_.set_learning_rate(descent_.learning_rate(static_cast<int>(t)));
-    strategy_->before_forward(step);
+  void take(int step) {
+    const auto t = static_cast<std::size_t>(step);
+    if (descent_.learning_rate) replica_.set_learning_rate(descent_.learning_rate(step));
+    loop_->begin();
     replica_.gradients().copy_(
-        descent_.gradient(static_cast<int>(self_), static_cast<int>(t), replica_.parameters()));
-    replica_.statistics().add_(static_cast<double>(self_ + 1));
-    for (const Bucket& bucket : replica_.buckets()) strategy_->gradients_ready(step, bucket);
-    const bool skips = self_ == 1 && descent_.skip == static_cast<int>(t);
-    const Outcome outcome =
-        skips ? strategy_->skipped(step) : take_step(*strategy_, replica_, step);
+        descent_.gradient(static_cast<int>(self_), step, replica_.parameters()));
+    if (step < descent_.statistics_until.value_or(descent_.steps))
+      replica_.statistics().add_(static_cast<double>(self_ + 1));
+    loop_->replay_backward();
+    const bool skips = self_ == 1 && descent_.skip == step;
+    const Outcome outcome = skips ? loop_->skip() : loop_->end();
     result_.path[t][self_] = first_of(replica_.parameters());
     if (!replica_.slots().empty())
       result_.slot[t][self_] = first_of(replica_.slots().front().values);
-    add(meter_.take());
+    add(loop_->take_traffic());
     if (self_ != 0) return;
     result_.groups.push_back(outcome.group);
     result_.progress.push_back(outcome.progress);
@@ -81,10 +89,10 @@ class Descender {
   // As a new process would: all that is left of the old strategy is its archive.
   void resume() {
     Archive archive;
-    strategy_->save(archive);
+    loop_->save(archive);
     for (auto& [name, tensor] : archive.tensors) tensor = tensor.clone();
-    strategy_ = make();
-    strategy_->load(archive);
+    loop_ = make();
+    loop_->load(archive);
   }
 
   const Descent& descent_;
@@ -92,8 +100,7 @@ class Descender {
   Descended& result_;
   const std::size_t self_;
   Replica replica_;
-  Meter meter_;
-  std::unique_ptr<Strategy> strategy_;
+  std::unique_ptr<StepLoop> loop_;
 };
 
 }  // namespace

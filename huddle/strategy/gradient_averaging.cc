@@ -28,41 +28,41 @@ int bucket_count(std::int64_t asked, const Replica& replica) {
       std::clamp<std::int64_t>((bytes + kBucketBytes - 1) / kBucketBytes, 1, 64));
 }
 
-GradientAveraging::GradientAveraging(const StrategyContext& context, Group group,
-                                     const GradientOptions& options)
+GradientAveraging::GradientAveraging(const StrategyContext& context, const GradientOptions& options)
     : endpoint_(context.endpoint),
       replica_(context.replica),
-      group_(std::move(group)),
       in_flight_(context.endpoint, context.meter, context.averaging.deadline) {
   check(1 <= options.lanes && options.lanes <= kGradientLanes, "more lanes than gradients have");
-  const auto buckets = replica_.cut(bucket_count(options.buckets, replica_)).size();
-  overlaps_ =
-      options.overlap == GradientOptions::Overlap::backward && buckets > 1 && group_.size() > 1;
-  Averaging averaging = context.averaging;
-  averaging.algorithm = options.algorithm;
+  if (options.buckets) replica_.cut(bucket_count(*options.buckets, replica_));
+  overlaps_ = options.overlap == GradientOptions::Overlap::backward &&
+              replica_.buckets().size() > 1 && endpoint_.workers() > 1;
   // Lane 0 is the worker's own; programs beside it have 1, 2, ...
   const std::int64_t lanes = overlaps_ ? options.lanes : 1;
   for (std::int64_t lane = 0; lane < lanes; ++lane)
-    averagers_.emplace_back(averaging, Lane{static_cast<std::uint8_t>(overlaps_ ? lane + 1 : 0)});
+    averagers_.emplace_back(by(options.algorithm, context),
+                            Lane{static_cast<std::uint8_t>(overlaps_ ? lane + 1 : 0)});
 }
 
-void GradientAveraging::ready(Step step, const Bucket& bucket) {
+void GradientAveraging::ready(Step step, const Group& group, const Bucket& bucket) {
   if (!overlaps_) return;
-  in_flight_.start(Lane{static_cast<std::uint8_t>(1 + lane_index(bucket))}, average(step, bucket));
+  in_flight_.start(Lane{static_cast<std::uint8_t>(1 + lane_index(bucket))},
+                   average(step, group, bucket));
 }
 
-void GradientAveraging::complete(Step step) {
+void GradientAveraging::complete(Step step, const Group& group) {
   const Time from = endpoint_.now();
   if (!overlaps_)
-    for (const Bucket& bucket : replica_.buckets()) in_flight_.run(average(step, bucket));
+    for (const Bucket& bucket : replica_.buckets()) in_flight_.run(average(step, group, bucket));
   in_flight_.settle(from);
 }
 
-AveragesInFlight::Average GradientAveraging::average(Step step, const Bucket& bucket) {
+AveragesInFlight::Average GradientAveraging::average(Step step, const Group& group,
+                                                     const Bucket& bucket) {
   const Sequence sequence{static_cast<std::uint32_t>(
       step.value * static_cast<std::int64_t>(replica_.buckets().size()) + bucket.index)};
-  return [this, sequence, bucket, &averager = averagers_[lane_index(bucket)]](Endpoint& endpoint) {
-    return averager.average(endpoint, group_, part(replica_.gradients(), bucket.range), sequence);
+  return [this, sequence, group, bucket,
+          &averager = averagers_[lane_index(bucket)]](Endpoint& endpoint) {
+    return averager.average(endpoint, group, part(replica_.gradients(), bucket.range), sequence);
   };
 }
 

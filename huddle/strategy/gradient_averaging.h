@@ -10,11 +10,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "huddle/collective/average.h"
 #include "huddle/replica/averages_in_flight.h"
+#include "huddle/strategy/entry.h"
 #include "huddle/strategy/lanes.h"
-#include "huddle/strategy/registry.h"
 
 namespace huddle {
 
@@ -22,8 +23,9 @@ struct GradientOptions {
   enum class Overlap { none, backward };
 
   Algorithm algorithm = Algorithm::automatic;
-  std::int64_t buckets = 0;  // 0: one for every 25 MB.
-  std::int64_t lanes = 1;    // At most kGradientLanes.
+  // Into how many the replica is cut; 0: one for every 25 MB; nothing: it stays as it is cut.
+  std::optional<std::int64_t> buckets = {};
+  std::int64_t lanes = 1;  // At most kGradientLanes.
   Overlap overlap = Overlap::backward;
 };
 
@@ -35,25 +37,22 @@ int bucket_count(std::int64_t asked, const Replica& replica);
 
 class GradientAveraging {
  public:
-  // Cuts the replica into buckets. REQUIRES: every member makes one alike, and the worker is a
-  // member.
-  GradientAveraging(const StrategyContext& context, Group group, const GradientOptions& options);
+  // REQUIRES: every worker makes one alike.
+  GradientAveraging(const StrategyContext& context, const GradientOptions& options);
 
-  // A bucket's gradients are complete: they may travel.
-  void ready(Step step, const Bucket& bucket);
+  // A bucket's gradients are complete: they may travel within `group`.
+  void ready(Step step, const Group& group, const Bucket& bucket);
 
-  // Waits until the gradients of this step are the group's mean.
-  void complete(Step step);
-
-  const Group& group() const { return group_; }
+  // Waits until the gradients of this step are the group's mean. REQUIRES: the group that all
+  // buckets of the step were given.
+  void complete(Step step, const Group& group);
 
  private:
-  AveragesInFlight::Average average(Step step, const Bucket& bucket);
+  AveragesInFlight::Average average(Step step, const Group& group, const Bucket& bucket);
   std::size_t lane_index(const Bucket& bucket) const;
 
   Endpoint& endpoint_;
   Replica& replica_;
-  const Group group_;
   bool overlaps_ = false;
   std::deque<Averager> averagers_;  // By lane.
   AveragesInFlight in_flight_;      // Last: what is under way ends before what it uses.

@@ -12,7 +12,7 @@ inline constexpr Lane kScheduleLane{1};       // Scheduled averages beside backw
 inline constexpr Lane kPartialRoundLane{57};  // Rounds of eager.
 inline constexpr Lane kBudgetLane{58};        // The counter of all workers' steps.
 inline constexpr Lane kPairLane{59};          // Exchanges of ad_psgd, beside kBudgetLane.
-inline constexpr Lane kServerAnswerLane{59};  // Parameters, beside kServerLane.
+inline constexpr Lane kServerReplyLane{59};   // Parameters, beside kServerLane.
 inline constexpr Lane kServerLane{60};        // Parameter servers, and gradients for them.
 inline constexpr Lane kRoundLane{61};         // Rounds of local steps, beside gradient lanes.
 inline constexpr Lane kControllerLane{62};    // The controller of p_reduce.

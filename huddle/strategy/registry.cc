@@ -1,6 +1,6 @@
 #include "huddle/strategy/registry.h"
 
-#include <functional>
+#include <algorithm>
 
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
@@ -8,62 +8,35 @@
 #include "huddle/strategy/bsp/bsp.h"
 #include "huddle/strategy/ds_sync/ds_sync.h"
 #include "huddle/strategy/eager/eager.h"
-#include "huddle/strategy/local_sgd/rounds.h"
+#include "huddle/strategy/local_sgd/presets.h"
 #include "huddle/strategy/p_reduce/p_reduce.h"
 #include "huddle/strategy/parameter_server/asp.h"
 #include "huddle/strategy/random_groups/random_groups.h"
 #include "huddle/strategy/sesgd/sesgd.h"
+#include "huddle/strategy/warmup.h"
 
 namespace huddle {
 namespace {
 
-// One strategy. A new one adds a line to `entries`, or to `round_presets`.
-struct Entry {
-  SpecInfo info;
-  std::function<void(const Options&, const StrategySetting&)> check;
-  std::function<std::unique_ptr<Strategy>(const Options&, const StrategyContext&)> make;
-  std::function<Traits(const Options&)> traits = [](const Options&) { return Traits{}; };
-  std::function<Schedule(const Options&, const Cluster&)> schedule = {};  // Empty: has none.
-};
-
-// Of those who lose the run with any worker, and of those who do not.
-Traits own_pace(const Options&) { return {.pace = Pace::own}; }
-Traits own_pace_for_whoever_is_left(const Options&) {
-  return {.pace = Pace::own, .survives_loss = true};
-}
-
-std::vector<Entry> entries() {
-  std::vector<Entry> entries = {
-      {.info = bsp_info(), .check = check_bsp, .make = make_bsp, .schedule = schedule_of_bsp},
-      {.info = ds_sync_info(),
-       .check = check_ds_sync,
-       .make = make_ds_sync,
-       .schedule = schedule_of_ds_sync},
-      {.info = sesgd_info(),
-       .check = check_sesgd,
-       .make = make_sesgd,
-       .schedule = schedule_of_sesgd},
-      {asp_info(), check_served, make_asp, own_pace},
-      {ssp_info(), check_served, make_ssp, own_pace},
-      {ad_psgd_info(), check_ad_psgd, make_ad_psgd, own_pace_for_whoever_is_left},
-      {eager_info(), check_eager, make_eager, own_pace},
-      {.info = random_groups_info(),
-       .check = check_random_groups,
-       .make = make_random_groups,
-       .schedule = schedule_of_random_groups},
-      {p_reduce_info(), check_p_reduce, make_p_reduce, own_pace_for_whoever_is_left},
-  };
-  for (const RoundPreset& preset : round_presets())
-    entries.push_back({preset.info, std::bind_front(check_rounds, preset),
-                       std::bind_front(make_rounds, preset), traits_of_rounds});
+// All strategies. A new one adds a line.
+std::vector<StrategyEntry> entries() {
+  std::vector<StrategyEntry> entries = {bsp_entry(),   ds_sync_entry(),       sesgd_entry(),
+                                        asp_entry(),   ssp_entry(),           ad_psgd_entry(),
+                                        eager_entry(), random_groups_entry(), p_reduce_entry()};
+  for (StrategyEntry& entry : local_sgd_entries()) entries.push_back(std::move(entry));
+  for (StrategyEntry& entry : entries) {
+    const bool has_warmup = std::any_of(entry.info.keys.begin(), entry.info.keys.end(),
+                                        [](const KeyInfo& key) { return key.name == "warmup"; });
+    if (!has_warmup && entry.info.name != "bsp") entry.info.keys.push_back(warmup_key());
+  }
   return entries;
 }
 
 // The entry that `spec` names and its options, all validated.
-std::pair<Entry, Options> resolve(std::string_view spec) {
+std::pair<StrategyEntry, Options> resolve(std::string_view spec) {
   const Spec parsed = parse_spec(spec);
   const SpecInfo info = find_info("strategy", known_strategies(), parsed.name);
-  for (Entry& entry : entries())
+  for (StrategyEntry& entry : entries())
     if (entry.info.name == info.name) return {entry, Options("strategy", entry.info, parsed)};
   throw LogicError("a known strategy has no entry");
 }
@@ -72,7 +45,7 @@ std::pair<Entry, Options> resolve(std::string_view spec) {
 
 std::vector<SpecInfo> known_strategies() {
   std::vector<SpecInfo> known;
-  for (const Entry& entry : entries()) known.push_back(entry.info);
+  for (const StrategyEntry& entry : entries()) known.push_back(entry.info);
   return known;
 }
 
@@ -92,24 +65,23 @@ Schedule schedule_of(std::string_view spec, const Cluster& cluster) {
 
 std::vector<std::string> strategies_with_schedule() {
   std::vector<std::string> names;
-  for (const Entry& entry : entries())
+  for (const StrategyEntry& entry : entries())
     if (entry.schedule) names.push_back(entry.info.name);
   return names;
 }
 
-void check_strategy(std::string_view spec, const StrategySetting& setting) {
+MakeStrategy prepare_strategy(std::string_view spec, const StrategySetting& setting) {
   const auto [entry, options] = resolve(spec);
-  entry.check(options, setting);
+  return prepare_with_warmup(entry, options, setting);
 }
 
 std::unique_ptr<Strategy> make_strategy(std::string_view spec, const StrategyContext& context) {
-  const auto [entry, options] = resolve(spec);
-  Cluster cluster;
-  cluster.workers = context.endpoint.workers();
-  cluster.workers_per_rack = context.averaging.workers_per_rack;
-  entry.check(options,
-              {cluster, context.replica.rule().options(), context.clip_norm, context.steps});
-  return entry.make(options, context);
+  StrategySetting setting{.clip_norm = context.clip_norm, .steps = context.steps};
+  setting.cluster.workers = context.endpoint.workers();
+  setting.cluster.workers_per_rack = context.averaging.workers_per_rack;
+  const UpdateRule* const rule = context.replica.rule();
+  setting.update = rule != nullptr ? std::optional(rule->options()) : std::nullopt;
+  return prepare_strategy(spec, setting)(context);
 }
 
 }  // namespace huddle

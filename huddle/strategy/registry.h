@@ -3,31 +3,14 @@
 
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "huddle/base/spec.h"
-#include "huddle/cluster/cluster.h"
-#include "huddle/collective/average.h"
-#include "huddle/record/meter.h"
-#include "huddle/schedule/schedule.h"
-#include "huddle/strategy/strategy.h"
-#include "huddle/transport/endpoint.h"
+#include "huddle/strategy/entry.h"
 
 namespace huddle {
-
-// What a strategy is made with. All references outlive it.
-struct StrategyContext {
-  Endpoint& endpoint;
-  Replica& replica;
-  Meter& meter;         // Every exchange is entered here.
-  Averaging averaging;  // Racks and deadline; a strategy sets the algorithm itself.
-  double clip_norm = 0;
-  std::int64_t steps = 0;  // That each worker is to take; 0: nobody knows.
-};
 
 std::vector<SpecInfo> known_strategies();
 
@@ -39,19 +22,12 @@ Traits traits_of(std::string_view spec);
 Schedule schedule_of(std::string_view spec, const Cluster& cluster);
 std::vector<std::string> strategies_with_schedule();
 
-// What a strategy has to get along with; known before any work starts.
-struct StrategySetting {
-  Cluster cluster;
-  UpdateOptions update;
-  double clip_norm = 0;    // 0: gradients are not clipped.
-  std::int64_t steps = 0;  // That each worker is to take; 0: nobody knows.
-};
+// How to make the strategy `spec` ("bsp:algorithm=ring,buckets=4"). Throws UsageError unless it can
+// run in such a setting. A run of so few steps that its workers would never exchange anything
+// cannot: it would look fast.
+MakeStrategy prepare_strategy(std::string_view spec, const StrategySetting& setting);
 
-// Throws UsageError unless `spec` ("bsp:algorithm=ring,buckets=4") can run in such a setting. A run
-// of so few steps that its workers would never exchange anything cannot: it would look fast.
-void check_strategy(std::string_view spec, const StrategySetting& setting);
-
-// Throws UsageError like check_strategy.
+// The same, in the setting that the context knows of, and made at once.
 std::unique_ptr<Strategy> make_strategy(std::string_view spec, const StrategyContext& context);
 
 }  // namespace huddle

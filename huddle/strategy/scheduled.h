@@ -1,4 +1,5 @@
-// Averaging inside scheduled groups: what DS-Sync and SESGD have in common.
+// Averaging inside scheduled groups: what DS-Sync, SESGD and random groups have in common. Which
+// groups: their own rooms.
 //
 //   x_i <- x_i - lr * g_i(x_i)                      a local optimizer step, whatever the optimizer
 //   x_i <- mean of x_j over the group of i at step t
@@ -12,23 +13,41 @@
 
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "huddle/schedule/schedule.h"
-#include "huddle/strategy/registry.h"
+#include "huddle/strategy/entry.h"
 
 namespace huddle {
 
-// The keys that both strategies take beside those of their schedule: order, slots, warmup, payload,
-// overlap, buckets, algorithm.
-std::vector<KeyInfo> scheduled_keys();
+struct ScheduledOptions {
+  enum class Order { after, before };  // The local step.
+  enum class Overlap { none, backward };
 
-// Throws UsageError where the options contradict one another or the optimizer.
-void check_scheduled(const Schedule& schedule, const Options& options,
-                     const StrategySetting& setting);
+  Order order = Order::after;
+  Overlap overlap = Overlap::none;
+  SlotPolicy slots = SlotPolicy::keep;
+  int buckets = 1;
+  Algorithm algorithm = Algorithm::ring;
+};
 
-std::unique_ptr<Strategy> make_scheduled(const Schedule& schedule, const Options& options,
+std::unique_ptr<Strategy> make_scheduled(const Schedule& schedule, const ScheduledOptions& options,
                                          const StrategyContext& context);
+
+// The ablation: gradients instead of models are averaged in the groups. Models drift apart.
+std::unique_ptr<Strategy> make_scheduled_gradients(const Schedule& schedule,
+                                                   const ScheduledOptions& options,
+                                                   const StrategyContext& context);
+
+// What the run is told of its schedule, by worker 0.
+std::map<std::string, double> schedule_figures(const Schedule& schedule, WorkerId self);
+
+// A strategy of this kind: its name, summary and the keys of its schedule, and which schedule they
+// stand for.
+StrategyEntry scheduled_entry(SpecInfo info,
+                              std::function<Schedule(const Options&, const Cluster&)> schedule);
 
 }  // namespace huddle

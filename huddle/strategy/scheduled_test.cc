@@ -11,71 +11,11 @@
 #include "huddle/base/error.h"
 #include "huddle/base/random.h"
 #include "huddle/schedule/traffic.h"
-#include "huddle/strategy/step.h"
-#include "huddle/transport/threads/launcher.h"
+#include "huddle/strategy/registry.h"
 #include "tests/support/descent.h"
 
 namespace huddle {
 namespace {
-
-constexpr std::int64_t kSize = 240;
-
-struct Descent {
-  std::string spec;
-  int workers = 4;
-  int steps = 10;
-  int workers_per_rack = 0;
-  int statistics = 2;
-  UpdateOptions update = {.learning_rate = 0.1, .momentum = 0.9};
-  std::function<at::Tensor(int worker, int step, const at::Tensor& x)> gradient =
-      [](int worker, int step, const at::Tensor& x) { return x - worker + 0.1 * step; };
-  ThreadsOptions::Native native = ThreadsOptions::Native::on;
-};
-
-struct Result {
-  std::vector<at::Tensor> parameters;
-  std::vector<at::Tensor> statistics;
-  std::vector<Meter::Total> traffic;  // By worker.
-  std::vector<Group> groups;          // Of worker 0, by step.
-};
-
-Result descend(const Descent& setup) {
-  ThreadsOptions engine;
-  engine.cluster.workers = setup.workers;
-  engine.native = setup.native;
-  const auto workers = static_cast<std::size_t>(setup.workers);
-  Result result{std::vector<at::Tensor>(workers),
-                std::vector<at::Tensor>(workers),
-                std::vector<Meter::Total>(workers),
-                {}};
-  make_threads_launcher(engine)->run([&](Endpoint& endpoint) {
-    const auto self = static_cast<std::size_t>(endpoint.self().value);
-    const at::Tensor x = at::zeros({kSize}, at::kDouble);
-    const at::Tensor gradients = at::zeros_like(x);
-    const at::Tensor statistics = at::full({setup.statistics}, endpoint.self().value, at::kDouble);
-    Replica replica(x, gradients, statistics, {100, 60, 80}, UpdateRule(setup.update));
-    Meter meter;
-    const auto strategy = make_strategy(
-        setup.spec,
-        {endpoint, replica, meter, {.workers_per_rack = setup.workers_per_rack, .deadline = {20}}});
-    for (Step step; step.value < setup.steps; ++step.value) {
-      strategy->before_forward(step);
-      gradients.copy_(setup.gradient(endpoint.self().value, static_cast<int>(step.value), x));
-      for (const Bucket& bucket : replica.buckets()) strategy->gradients_ready(step, bucket);
-      const Outcome outcome = take_step(*strategy, replica, step);
-      if (self == 0) result.groups.push_back(outcome.group);
-    }
-    strategy->finish();
-    result.parameters[self] = x;
-    result.statistics[self] = statistics;
-    result.traffic[self] = meter.take();
-  });
-  return result;
-}
-
-double spread(const std::vector<at::Tensor>& tensors) {
-  return (at::stack(tensors) - mean_of(tensors)).abs().max().item<double>();
-}
 
 TEST(Scheduled, AnExactScheduleAgreesAfterOnePeriodWithoutGradients) {
   // Different at step 0, nothing after it: everything that differed must be gone after the period.
@@ -93,8 +33,9 @@ TEST(Scheduled, AnExactScheduleAgreesAfterOnePeriodWithoutGradients) {
                         .workers = workers,
                         .steps = period,
                         .update = {.learning_rate = 1},
-                        .gradient = once};
-    const Result result = descend(setup);
+                        .gradient = once,
+                        .statistics_until = 1};
+    const Descended result = descend(setup);
     EXPECT_LT(spread(result.parameters), 1e-12) << spec;
     EXPECT_NEAR(result.parameters[0][0].item<double>(), -(workers - 1) / 2.0, 1e-12) << spec;
     EXPECT_LT(spread(result.statistics), 1e-12) << spec << ": statistics are averaged too";
@@ -110,11 +51,11 @@ TEST(Scheduled, TheMeanMovesAsTheMeanGradientSaysWhateverTheGroups) {
   };
   for (const char* spec :
        {"ds_sync", "ds_sync:schedule=random", "ds_sync:schedule=fixed", "sesgd"}) {
-    const Result result = descend({.spec = spec,
-                                   .workers = 7,
-                                   .steps = 9,
-                                   .update = {.learning_rate = 0.1},
-                                   .gradient = noise});
+    const Descended result = descend({.spec = spec,
+                                      .workers = 7,
+                                      .steps = 9,
+                                      .update = {.learning_rate = 0.1},
+                                      .gradient = noise});
     double expected = 0;
     for (int step = 0; step < 9; ++step)
       for (int worker = 0; worker < 7; ++worker)
@@ -134,11 +75,11 @@ TEST(Scheduled, SendsExactlyWhatTheAnalysisSays) {
     cluster.workers = workers;
     const Schedule schedule = schedule_of(spec, cluster);
     const int periods = 2;
-    const Result result = descend({.spec = spec,
-                                   .workers = workers,
-                                   .steps = static_cast<int>(periods * schedule.period()),
-                                   .statistics = 0,
-                                   .native = ThreadsOptions::Native::off});
+    const Descended result = descend({.spec = spec,
+                                      .workers = workers,
+                                      .steps = static_cast<int>(periods * schedule.period()),
+                                      .statistics = 0,
+                                      .through = Descent::Through::messages});
     for (int worker = 0; worker < workers; ++worker) {
       std::int64_t messages = 0;
       double bytes = 0;
@@ -146,7 +87,7 @@ TEST(Scheduled, SendsExactlyWhatTheAnalysisSays) {
         const int members = schedule.group_of(WorkerId{worker}, Step{phase}).size();
         const Traffic traffic = group_traffic(members);
         messages += periods * traffic.messages;
-        bytes += periods * traffic.bytes * (kSize * 8);
+        bytes += periods * traffic.bytes * (60 * 8);
       }
       const Meter::Total& counted = result.traffic[static_cast<std::size_t>(worker)];
       EXPECT_NEAR(static_cast<double>(counted.bytes_sent), bytes,
@@ -186,42 +127,29 @@ TEST(Scheduled, ChecksAnAlgorithmWithoutGoingThroughThePeriod) {
   cluster.workers = 430;
   cluster.workers_per_rack = 215;
   const std::string thinned = "ds_sync:schedule=rotating,cross_every=1000,global_every=10000";
-  EXPECT_NO_THROW(check_strategy(thinned + ",algorithm=leader", {cluster, {}, 0}));
-  EXPECT_NO_THROW(check_strategy(thinned + ",algorithm=halving_doubling", {cluster, {}, 0}));
+  EXPECT_NO_THROW(prepare_strategy(thinned + ",algorithm=leader", {cluster, {}, 0}));
+  EXPECT_NO_THROW(prepare_strategy(thinned + ",algorithm=halving_doubling", {cluster, {}, 0}));
 }
 
 TEST(Scheduled, OverlapWithBackwardChangesNoBits) {
   for (const char* spec : {"ds_sync:buckets=3", "ds_sync:buckets=2,slots=average",
                            "sesgd:buckets=3,slots=reset", "sesgd:buckets=2,warmup=3"}) {
-    const Result plain = descend({.spec = spec, .workers = 8});
-    const Result overlapped =
-        descend({.spec = std::string(spec) + ",overlap=backward", .workers = 8});
-    const Result messages = descend({.spec = std::string(spec) + ",overlap=backward",
-                                     .workers = 8,
-                                     .native = ThreadsOptions::Native::off});
-    for (std::size_t worker = 0; worker < 8; ++worker) {
-      EXPECT_TRUE(at::equal(plain.parameters[worker], overlapped.parameters[worker])) << spec;
-      EXPECT_TRUE(at::equal(plain.parameters[worker], messages.parameters[worker])) << spec;
-    }
+    const Descent plain{.spec = spec, .workers = 8, .layers = 3};
+    Descent overlapped = plain;
+    overlapped.spec += ",overlap=backward";
+    Descent messages = overlapped;
+    messages.through = Descent::Through::messages;
+    EXPECT_TRUE(same_bits(descend(plain), descend(overlapped))) << spec;
+    EXPECT_TRUE(same_bits(descend(plain), descend(messages))) << spec;
   }
-}
-
-TEST(Scheduled, AWarmupRunsAsBsp) {
-  const Result warm = descend({.spec = "ds_sync:warmup=10", .workers = 6});
-  const Result bsp = descend({.spec = "bsp:algorithm=ring", .workers = 6});
-  for (std::size_t worker = 0; worker < 6; ++worker)
-    EXPECT_TRUE(at::equal(warm.parameters[worker], bsp.parameters[worker]));
-  const Result partly = descend({.spec = "ds_sync:warmup=4", .workers = 6});
-  EXPECT_EQ(partly.groups[3], Group::everyone(6));
-  EXPECT_LT(partly.groups[4].size(), 6);
 }
 
 TEST(Scheduled, BeforeIsTheSameRecurrenceHalfAStepLater) {
   // After: step, average, step, average ... Before: average (of equal models), step, average, step
   // ... One more average makes them equal.
-  const Result after =
+  const Descended after =
       descend({.spec = "sesgd", .workers = 4, .steps = 2, .update = {.learning_rate = 0.1}});
-  const Result before = descend(
+  const Descended before = descend(
       {.spec = "sesgd:order=before", .workers = 4, .steps = 2, .update = {.learning_rate = 0.1}});
   EXPECT_GT(spread(before.parameters), 1e-3) << "before ends on a local step";
   EXPECT_NEAR(mean_of(before.parameters)[0].item<double>(),
@@ -251,7 +179,7 @@ TEST(Scheduled, AblationsDriftApartAndTheScheduleDoesNot) {
 TEST(Scheduled, TheGradientAblationTakesNoKeyThatIsAboutModels) {
   StrategySetting setting;
   setting.cluster.workers = 8;
-  setting.update.momentum = 0.9;
+  setting.update->momentum = 0.9;
   const std::pair<const char*, const char*> refusals[] = {
       {"ds_sync:order=before,payload=gradient", "use payload=model, or leave order out"},
       {"sesgd:order=after,payload=gradient", "use payload=model, or leave order out"},
@@ -259,23 +187,23 @@ TEST(Scheduled, TheGradientAblationTakesNoKeyThatIsAboutModels) {
       {"random_groups:payload=gradient,slots=reset", "use payload=model, or leave slots out"}};
   for (const auto& [spec, way_out] : refusals) {
     try {
-      check_strategy(spec, setting);
+      prepare_strategy(spec, setting);
       ADD_FAILURE() << spec << " was accepted";
     } catch (const UsageError& error) {
       EXPECT_NE(std::string(error.what()).find(way_out), std::string::npos) << error.what();
     }
   }
-  EXPECT_NO_THROW(check_strategy("sesgd:payload=gradient,slots=keep,warmup=3", setting));
+  EXPECT_NO_THROW(prepare_strategy("sesgd:payload=gradient,slots=keep,warmup=3", setting));
 }
 
 TEST(Scheduled, RefusesContradictions) {
   StrategySetting setting;
   setting.cluster.workers = 8;
   const auto refused = [&](const char* spec) {
-    EXPECT_THROW(check_strategy(spec, setting), UsageError) << spec;
+    EXPECT_THROW(prepare_strategy(spec, setting), UsageError) << spec;
   };
-  EXPECT_NO_THROW(check_strategy("ds_sync", setting));
-  EXPECT_NO_THROW(check_strategy("ds_sync:schedule=fixed", setting)) << "the ablation may be run";
+  EXPECT_NO_THROW(prepare_strategy("ds_sync", setting));
+  EXPECT_NO_THROW(prepare_strategy("ds_sync:schedule=fixed", setting)) << "the ablation may be run";
   refused("ds_sync:slots=average");  // Plain SGD has no slots.
   refused("ds_sync:radices=3x3");
   refused("ds_sync:radices=1x8");
@@ -286,8 +214,8 @@ TEST(Scheduled, RefusesContradictions) {
   refused("sesgd:radix=1");
   setting.clip_norm = 1;
   refused("sesgd:overlap=backward");
-  setting.update.momentum = 0.9;
-  EXPECT_NO_THROW(check_strategy("ds_sync:slots=average", setting));
+  setting.update->momentum = 0.9;
+  EXPECT_NO_THROW(prepare_strategy("ds_sync:slots=average", setting));
 }
 
 }  // namespace

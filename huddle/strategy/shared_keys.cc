@@ -38,10 +38,21 @@ SlotPolicy slot_policy(const Options& options) {
 
 void check_slots(const Options& options, const StrategySetting& setting) {
   if (slot_policy(options) == SlotPolicy::keep) return;
-  if (!UpdateRule(setting.update).slot_names().empty()) return;
+  require_rule(setting, concat("slots=", options.text("slots"), " treats the optimizer's state"));
+  if (!UpdateRule(*setting.update).slot_names().empty()) return;
   throw UsageError(concat("slots=", options.text("slots"),
                           " needs an optimizer that has slots; sgd without momentum has none. "
                           "Use slots=keep, or --momentum 0.9."));
+}
+
+void require_rule(const StrategySetting& setting, const std::string& what) {
+  if (setting.update) return;
+  throw UsageError(
+      concat(what,
+             ", so it must know the update rule, and this optimizer is the user's own: "
+             "use SGD, Adam or AdamW with one parameter group, without dampening and "
+             "amsgrad; or a strategy that leaves the step to the optimizer, for "
+             "example ds_sync."));
 }
 
 bool fits_every_group(Algorithm algorithm) {

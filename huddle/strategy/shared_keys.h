@@ -7,7 +7,7 @@
 
 #include "huddle/base/spec.h"
 #include "huddle/collective/plan.h"
-#include "huddle/strategy/registry.h"
+#include "huddle/strategy/entry.h"
 
 namespace huddle {
 
@@ -18,13 +18,14 @@ KeyInfo choice_key(const char* name, const char* fallback, const char* help,
 // why and how it would have something to do.
 void refuse_idle(const Options& options, const char* key, const std::string& reason);
 
-// What becomes of optimizer state where models are averaged.
-enum class SlotPolicy { keep, average, reset };
-
 // The key `slots`, its value, and UsageError where the optimizer has no state to treat.
 KeyInfo slots_key();
 SlotPolicy slot_policy(const Options& options);
 void check_slots(const Options& options, const StrategySetting& setting);
+
+// Throws UsageError where only the user's own optimizer can update parameters, and `what` ("asp
+// applies gradients on servers") needs a rule.
+void require_rule(const StrategySetting& setting, const std::string& what);
 
 // Whether groups of any shape can average by this algorithm.
 bool fits_every_group(Algorithm algorithm);

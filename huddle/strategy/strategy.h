@@ -21,6 +21,7 @@
 #include "huddle/base/ids.h"
 #include "huddle/record/meter.h"
 #include "huddle/replica/replica.h"
+#include "huddle/replica/replica_exchange.h"
 
 namespace huddle {
 
@@ -41,14 +42,6 @@ struct Outcome {
   double progress =
       0;  // Steps of the run that are done, as learning-rate schedules should count them.
   bool go_on = true;  // False when the strategy says that training is over.
-};
-
-// What becomes of the statistics that a model measures rather than learns (BatchNorm's running mean
-// and variance).
-enum class StatisticsPolicy {
-  keep,       // They stay with their worker, measured on its data alone.
-  average,    // They are averaged, during training or with the final models.
-  recompute,  // They are measured anew, on training data, for every model that is evaluated.
 };
 
 // Whether workers go through their steps together.

@@ -3,18 +3,18 @@
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 #include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "huddle/base/error.h"
 #include "huddle/collective/average.h"
 #include "huddle/collective/broadcast.h"
 #include "huddle/collective/roll_call.h"
-#include "huddle/strategy/registry.h"
-#include "huddle/strategy/step.h"
 #include "huddle/train/flat_module.h"
 #include "huddle/train/optimizer.h"
 
@@ -28,31 +28,45 @@ Averaging averaging_for(const Endpoint& endpoint, const AttachOptions& options) 
                                    endpoint);
 }
 
+LoopOptions loop_options(const Endpoint& endpoint, const AttachOptions& options) {
+  return {.averaging = averaging_for(endpoint, options),
+          .clip_norm = options.clip_norm,
+          .steps = options.steps,
+          .compute = options.compute,
+          .keeps_blocked = options.keeps_blocked};
+}
+
+FlatModule flatten_on_cpu(torch::nn::Module& module) {
+  FlatModule flat = flatten(module);
+  if (!flat.parameters.is_cpu())
+    throw UsageError(
+        "the model is not on the CPU; replicas on other devices are not supported yet.");
+  return flat;
+}
+
+// Huddle's own rule where it has one.
+std::shared_ptr<const Optimizer> flat_optimizer(torch::optim::Optimizer& optimizer) {
+  if (const auto known = update_options(optimizer)) return std::make_shared<UpdateRule>(*known);
+  return std::make_shared<UsersOptimizer>([&optimizer] { optimizer.step(); });
+}
+
 }  // namespace
 
 struct Sync::State {
-  State(Endpoint& world, torch::nn::Module& users_module, torch::optim::Optimizer& users_optimizer,
-        std::string_view spec, const AttachOptions& options)
+  State(Endpoint& world, torch::nn::Module& users_module, torch::optim::Optimizer* users_optimizer,
+        std::shared_ptr<const Optimizer> updates, std::string_view strategy,
+        const AttachOptions& options)
       : endpoint(world),
         module(users_module),
         optimizer(users_optimizer),
         present(Group::everyone(world.workers())),
         deadline(options.deadline),
-        steps(options.steps),
-        traits(traits_of(spec)),
-        flat(flatten(users_module)),
+        flat(flatten_on_cpu(users_module)),
         replica(flat.parameters, flat.gradients, flat.statistics, flat.parameter_sizes,
-                UpdateRule(update_options(users_optimizer))),
-        clip_norm(options.clip_norm),
-        compute(options.compute),
+                std::move(updates)),
         replays_backward(world.is_virtual() || options.compute.per_step > 0),
-        measuring(averaging_for(world, options), kMeasureLane) {
-    if (!flat.parameters.is_cpu())
-      throw UsageError(
-          "the model is not on the CPU; replicas on other devices are not supported yet.");
-    if (options.keeps_blocked) meter.keep_blocked();
-    strategy = make_strategy(spec, {endpoint, replica, meter, averaging_for(endpoint, options),
-                                    options.clip_norm, options.steps});
+        measuring(averaging_for(world, options), kMeasureLane),
+        loop(world, replica, strategy, loop_options(world, options)) {
     // Whatever the module holds, trainable or not, begins as worker 0 has it.
     const Tag tag{.kind = Kind::payload, .lane = kMeasureLane};
     for (const auto& [name, tensor] : state_dict(module)) {
@@ -108,7 +122,7 @@ struct Sync::State {
   void report_ready(int missing) {
     const std::vector<Bucket>& buckets = replica.buckets();
     while (next_bucket < buckets.size() && awaited[next_bucket] <= missing)
-      strategy->gradients_ready(step, buckets[next_bucket++]);
+      loop.ready(buckets[next_bucket++]);
   }
 
   // The mean of everybody's `values`. In double: equal models of float32 have exactly their own
@@ -129,25 +143,17 @@ struct Sync::State {
 
   Endpoint& endpoint;
   torch::nn::Module& module;
-  torch::optim::Optimizer& optimizer;
-  Group present;  // Who takes part in what is measured.
+  torch::optim::Optimizer* optimizer;  // The user's; null: there is none.
+  Group present;                       // Who takes part in what is measured.
   const Deadline deadline;
-  const std::int64_t steps;  // Asked for; 0: not known.
-  const Traits traits;
   FlatModule flat;
   Replica replica;
-  const double clip_norm;
-  const Compute compute;
   const bool replays_backward;
-  Meter meter;
   Averager measuring;
   std::uint32_t measurement = 0;
-  std::unique_ptr<Strategy> strategy;
+  StepLoop loop;
 
-  Step step;
-  double progress = 0;  // Steps of the run that are done, as the strategy counts them.
   bool in_step = false;
-  int passes = 1;                  // Forward and backward passes of this step.
   std::vector<int> bucket_of;      // By parameter; -1 for one without elements.
   std::vector<int> parameters_in;  // By bucket.
   std::vector<int> awaited;        // By bucket: additions still to come in this step.
@@ -156,24 +162,31 @@ struct Sync::State {
 
 Sync::Sync(Endpoint& endpoint, torch::nn::Module& module, torch::optim::Optimizer& optimizer,
            std::string_view strategy, const AttachOptions& options)
-    : state_(std::make_unique<State>(endpoint, module, optimizer, strategy, options)) {}
+    : state_(std::make_unique<State>(endpoint, module, &optimizer, flat_optimizer(optimizer),
+                                     strategy, options)) {}
+
+Sync::Sync(Endpoint& endpoint, torch::nn::Module& module, const UpdateOptions& update,
+           std::string_view strategy, const AttachOptions& options)
+    : state_(std::make_unique<State>(endpoint, module, nullptr,
+                                     std::make_shared<UpdateRule>(update), strategy, options)) {}
 
 Sync::~Sync() = default;
 Sync::Sync(Sync&&) noexcept = default;
+
+void Sync::set_learning_rate(double learning_rate) {
+  check(state_->optimizer == nullptr, "the learning rate is the user's optimizer's");
+  state_->replica.set_learning_rate(learning_rate);
+}
 
 void Sync::begin_step(int backwards) {
   State& state = *state_;
   check(!state.in_step, "begin_step() twice without step()");
   check(backwards >= 1, "a step needs at least one backward pass");
-  state.endpoint.compute(state.step, 0);  // Errors name this step.
+  if (state.optimizer != nullptr)  // Buckets may be stepped during backward.
+    state.replica.set_learning_rate(learning_rate(*state.optimizer));
+  state.loop.begin(backwards);
   restore_gradient_views(state.flat);
   state.flat.gradients.zero_();
-  state.replica.set_learning_rate(
-      learning_rate(state.optimizer));  // Buckets may be stepped during backward.
-  state.strategy->before_forward(state.step);
-  state.passes = backwards;
-  state.endpoint.compute(state.step,
-                         state.compute.per_step * (1 - state.compute.backward_share) * backwards);
   state.awaited = state.parameters_in;
   for (int& count : state.awaited) count *= backwards;
   state.next_bucket = 0;
@@ -185,26 +198,19 @@ Outcome Sync::step() {
   check(state.in_step, "step() without begin_step()");
   if (state.replays_backward)
     // The backward pass has run whole by now, in no time that counts; it is lived through again.
-    replay_backward(state.endpoint, *state.strategy, state.replica, state.step,
-                    state.compute.per_step * state.compute.backward_share * state.passes);
+    state.loop.replay_backward();
   else
     // Parameters that took no part in the loss never report; their gradients are 0.
     state.report_ready(std::numeric_limits<int>::max());
   state.in_step = false;
-  const Outcome outcome = take_step(*state.strategy, state.replica, state.step, state.clip_norm);
-  ++state.step.value;
-  state.progress = outcome.progress;
-  return outcome;
+  return state.loop.end();
 }
 
 void Sync::finish() {
-  state_->strategy->finish();
+  state_->loop.finish();
   // What is measured after losses is the mean of those who are still there.
-  if (state_->traits.survives_loss)
+  if (traits().survives_loss)
     state_->present = roll_call(state_->endpoint, kMeasureLane, state_->deadline);
-  // Workers' last steps may have told them of other moments, but the run is over for all.
-  if (state_->traits.pace == Pace::own && state_->steps > 0)
-    state_->progress = static_cast<double>(state_->steps);
 }
 
 Sync::Consensus::Consensus(Sync& sync)
@@ -224,19 +230,21 @@ Sync::Consensus::~Consensus() {
 
 double Sync::drift() { return state_->drift_from(state_->mean_of(state_->replica.parameters())); }
 
-Meter::Total Sync::take_traffic() { return state_->meter.take(); }
+StepTaken Sync::take_step() { return state_->loop.take(); }
 
-std::map<std::string, at::Tensor> Sync::models() const { return state_->strategy->models(); }
+Meter::Total Sync::take_traffic() { return state_->loop.take_traffic(); }
 
-const Traits& Sync::traits() const { return state_->traits; }
+std::map<std::string, at::Tensor> Sync::models() const { return state_->loop.strategy().models(); }
 
-std::map<std::string, double> Sync::figures() const { return state_->strategy->figures(); }
+const Traits& Sync::traits() const { return state_->loop.traits(); }
+
+std::map<std::string, double> Sync::figures() const { return state_->loop.strategy().figures(); }
 
 const Group& Sync::present() const { return state_->present; }
 
-Step Sync::next_step() const { return state_->step; }
+Step Sync::next_step() const { return state_->loop.next_step(); }
 
-double Sync::progress() const { return state_->progress; }
+double Sync::progress() const { return state_->loop.progress(); }
 
 const Replica& Sync::replica() const { return state_->replica; }
 
@@ -246,10 +254,7 @@ std::map<std::string, at::Tensor> Sync::save() const {
     saved["module/" + name] = tensor.clone();
   for (const Slot& slot : state_->replica.slots()) saved["slot/" + slot.name] = slot.values.clone();
   Archive archive;
-  state_->strategy->save(archive);
-  archive.numbers["step"] = state_->step.value;
-  archive.numbers["progress"] = std::llround(state_->progress);
-  archive.numbers["updates"] = state_->replica.updates();
+  state_->loop.save(archive);
   for (const auto& [name, tensor] : archive.tensors) saved["strategy/" + name] = tensor.clone();
   for (const auto& [name, number] : archive.numbers)
     saved["number/" + name] = at::scalar_tensor(number, at::kLong);
@@ -271,13 +276,7 @@ void Sync::load(const std::map<std::string, at::Tensor>& saved) {
     if (name.starts_with("strategy/")) archive.tensors[name.substr(9)] = tensor;
     if (name.starts_with("number/")) archive.numbers[name.substr(7)] = tensor.item<std::int64_t>();
   }
-  for (const char* const count : {"step", "progress", "updates"})
-    if (!archive.numbers.contains(count))
-      throw UsageError("the checkpoint does not say how many steps it has done.");
-  state_->step = Step{archive.numbers.at("step")};
-  state_->progress = static_cast<double>(archive.numbers.at("progress"));
-  state_->replica.set_updates(archive.numbers.at("updates"));
-  state_->strategy->load(archive);
+  state_->loop.load(archive);
 }
 
 }  // namespace huddle

@@ -19,7 +19,7 @@
 #include <string>
 
 #include "huddle/record/record.h"
-#include "huddle/strategy/strategy.h"
+#include "huddle/strategy/step_loop.h"
 #include "huddle/transport/endpoint.h"
 
 namespace torch::nn {
@@ -30,13 +30,6 @@ class Optimizer;
 }  // namespace torch::optim
 
 namespace huddle {
-
-// The time that one step's computation passes beside the real one. It is spent in the forward pass
-// and then, bucket by bucket, in the backward pass.
-struct Compute {
-  Seconds per_step = 0;
-  double backward_share = 2. / 3;
-};
 
 struct AttachOptions {
   int workers_per_rack = 0;  // As in Cluster: which workers are near one another; 0: all.
@@ -52,10 +45,17 @@ struct AttachOptions {
 class Sync {
  public:
   // Moves the module's parameters and statistics into flat tensors and gives everybody those of
-  // worker 0. The module and the optimizer stay the user's and must outlive this. Throws UsageError
-  // on a strategy or optimizer that cannot work.
+  // worker 0. The module and the optimizer stay the user's and must outlive this. SGD, Adam and
+  // AdamW are applied by Huddle, by their options of the moment; any other optimizer takes the
+  // steps itself, with the strategies that leave them to it, and its state is the user's to save.
+  // Throws UsageError on a strategy that cannot work.
   Sync(Endpoint& endpoint, torch::nn::Module& module, torch::optim::Optimizer& optimizer,
        std::string_view strategy, const AttachOptions& options);
+
+  // Without an optimizer of the user's: by this rule, at the rate that `set_learning_rate` says.
+  Sync(Endpoint& endpoint, torch::nn::Module& module, const UpdateOptions& update,
+       std::string_view strategy, const AttachOptions& options);
+  void set_learning_rate(double learning_rate);
   ~Sync();
   Sync(Sync&&) noexcept;
   Sync& operator=(Sync&&) = delete;
@@ -96,7 +96,8 @@ class Sync {
   // The drift alone. A collective, of the size of the model.
   double drift();
 
-  // What this worker exchanged since the last call.
+  // The last step, and what this worker exchanged since the last call of either.
+  StepTaken take_step();
   Meter::Total take_traffic();
 
   // Further models of the strategy, by name, each like the flat parameters.

@@ -6,6 +6,7 @@
 #include "huddle/base/error.h"
 #include "huddle/train/models/models.h"
 #include "huddle/train/worker.h"
+#include "tests/support/refusal.h"
 
 namespace huddle {
 namespace {
@@ -128,14 +129,45 @@ TEST(Sync, ToleratesTheUsersOwnZeroGradBeforeAndAfterBeginStep) {
   EXPECT_TRUE(torch::equal(results[2], results[0]));
 }
 
-TEST(Sync, RefusesOptimizersThatItCannotStep) {
-  EXPECT_THROW(run(threads(1),
-                   [&](Worker& worker) {
-                     const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
-                     torch::optim::RMSprop optimizer(model->module().parameters(), 0.05);
-                     worker.attach(model->module(), optimizer, "bsp");
-                   }),
-               UsageError);
+// Two workers whose batches are one worker's, so that the mean gradient is that worker's own.
+TEST(Sync, LetsAnyOtherOptimizerTakeItsStepsItself) {
+  const auto make = [] { return make_model("mlp:hidden=16", {1, 8, 8}, 10, 1); };
+  const auto alone = make();
+  torch::optim::RMSprop by_itself(alone->module().parameters(), 0.01);
+  for (int step = 0; step < 5; ++step) {
+    by_itself.zero_grad();
+    loss_of(*alone, batch_of(0, step)).backward();
+    by_itself.step();
+  }
+  run(threads(2), [&](Worker& worker) {
+    const auto model = make();
+    torch::optim::RMSprop optimizer(model->module().parameters(), 0.01);
+    Sync sync = worker.attach(model->module(), optimizer, "bsp");
+    for (int step = 0; step < 5; ++step) {
+      sync.begin_step();
+      loss_of(*model, batch_of(0, step)).backward();
+      sync.step();
+    }
+    sync.finish();
+    const auto expected = alone->module().parameters();
+    const auto given = model->module().parameters();
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_TRUE(torch::allclose(given[i], expected[i], 1e-4, 1e-5)) << i;
+  });
+}
+
+TEST(Sync, RefusesStrategiesThatMustStepForAnotherOptimizer) {
+  for (const char* const strategy :
+       {"asp", "eager", "ds_sync:overlap=backward,buckets=2", "local_sgd:slots=average"}) {
+    const std::string said = refusal([&] {
+      run(threads(4), [&](Worker& worker) {
+        const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
+        torch::optim::RMSprop optimizer(model->module().parameters(), 0.05);
+        worker.attach(model->module(), optimizer, strategy);
+      });
+    });
+    EXPECT_NE(said.find("the user's own"), std::string::npos) << strategy << ": " << said;
+  }
 }
 
 }  // namespace

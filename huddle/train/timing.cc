@@ -6,8 +6,7 @@
 #include <limits>
 
 #include "huddle/collective/average.h"
-#include "huddle/strategy/registry.h"
-#include "huddle/strategy/step.h"
+#include "huddle/strategy/step_loop.h"
 #include "huddle/train/logged_run.h"
 
 namespace huddle {
@@ -31,39 +30,27 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
                   const StepObserver& observer, WorkerLog& log) {
   Replica replica(without_numbers(elements), without_numbers(elements), without_numbers(0),
                   parameter_sizes(elements), UpdateRule(options.update));
-  Meter meter;
-  if (options.keeps_blocked) meter.keep_blocked();
-  const std::unique_ptr<Strategy> strategy = make_strategy(
-      options.strategy,
-      {endpoint, replica, meter,
-       whole_messages_if_virtual(
+  StepLoop loop(
+      endpoint, replica, options.strategy,
+      {.averaging = whole_messages_if_virtual(
            {.workers_per_rack = options.workers_per_rack, .deadline = options.deadline}, endpoint),
-       options.clip_norm, options.steps});
-  const Seconds backward = options.compute.per_step * options.compute.backward_share;
+       .clip_norm = options.clip_norm,
+       .steps = options.steps,
+       .compute = options.compute,
+       .keeps_blocked = options.keeps_blocked});
   log.parameters = elements;
-  log.has_own_pace = traits_of(options.strategy).pace == Pace::own;
+  log.has_own_pace = loop.traits().pace == Pace::own;
   bool go_on = true;
-  for (Step step; go_on && (log.has_own_pace || step.value < options.steps); ++step.value) {
-    const Time begin = endpoint.now();
-    endpoint.compute(step, 0);
-    strategy->before_forward(step);
-    endpoint.compute(step, options.compute.per_step - backward);
-    replay_backward(endpoint, *strategy, replica, step, backward);
-    const Outcome outcome = take_step(*strategy, replica, step);
-    go_on = outcome.go_on;
-    observer(log.add(endpoint.self(), {.step = step,
-                                       .begin = begin,
-                                       .end = endpoint.now(),
-                                       .loss = std::numeric_limits<double>::quiet_NaN(),
-                                       .traffic = meter.take(),
-                                       .group = outcome.group,
-                                       .meeting = outcome.meeting,
-                                       .progress = outcome.progress}));
+  while (go_on && (log.has_own_pace || loop.next_step().value < options.steps)) {
+    loop.begin();
+    loop.replay_backward();
+    go_on = loop.end().go_on;
+    observer(log.add(endpoint.self(), loop.take(), std::numeric_limits<double>::quiet_NaN()));
   }
-  strategy->finish();
-  const std::vector<Blocked> blocked = log.add_traffic(meter.take());
+  loop.finish();
+  const std::vector<Blocked> blocked = log.add_traffic(loop.take_traffic());
   if (!blocked.empty()) options.finished(endpoint.self(), blocked);
-  log.figures = strategy->figures();
+  log.figures = loop.strategy().figures();
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "huddle/train/trainer.h"
 
 #include <torch/nn/module.h>
-#include <torch/optim.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,35 +15,10 @@
 #include "huddle/train/flat_module.h"
 #include "huddle/train/learning_rate.h"
 #include "huddle/train/logged_run.h"
-#include "huddle/train/optimizer.h"
 #include "huddle/train/worker.h"
 
 namespace huddle {
 namespace {
-
-std::unique_ptr<torch::optim::Optimizer> make_optimizer(torch::nn::Module& module,
-                                                        const UpdateOptions& update) {
-  const auto with_betas = [&](auto options) {
-    return options.betas({update.beta1, update.beta2})
-        .eps(update.epsilon)
-        .weight_decay(update.weight_decay);
-  };
-  switch (update.kind) {
-    case UpdateOptions::Kind::sgd:
-      return std::make_unique<torch::optim::SGD>(module.parameters(),
-                                                 torch::optim::SGDOptions(update.learning_rate)
-                                                     .momentum(update.momentum)
-                                                     .nesterov(update.nesterov)
-                                                     .weight_decay(update.weight_decay));
-    case UpdateOptions::Kind::adam:
-      return std::make_unique<torch::optim::Adam>(
-          module.parameters(), with_betas(torch::optim::AdamOptions(update.learning_rate)));
-    case UpdateOptions::Kind::adamw:
-      return std::make_unique<torch::optim::AdamW>(
-          module.parameters(), with_betas(torch::optim::AdamWOptions(update.learning_rate)));
-  }
-  throw LogicError("an optimizer of no kind");
-}
 
 // One worker's run.
 class WorkerLoop {
@@ -59,16 +33,15 @@ class WorkerLoop {
         log_(log),
         steps_per_epoch_(problem.steps_per_epoch()),
         workload_(problem.workload(endpoint_.self())),
-        optimizer_(make_optimizer(workload_->module(), options.update)),
         rate_(options.schedule, options.update.learning_rate, options.steps),
-        sync_(worker.attach(workload_->module(), *optimizer_, options.strategy,
-                            {.workers_per_rack = options.workers_per_rack,
-                             .deadline = options.deadline,
-                             .clip_norm = options.clip_norm,
-                             .steps = options.steps,
-                             .compute = options.compute,
-                             .payload_scale = options.payload_scale,
-                             .keeps_blocked = options.keeps_blocked})),
+        sync_(endpoint_, workload_->module(), options.update, options.strategy,
+              {.workers_per_rack = options.workers_per_rack,
+               .deadline = options.deadline,
+               .clip_norm = options.clip_norm,
+               .steps = options.steps,
+               .compute = options.compute,
+               .payload_scale = options.payload_scale,
+               .keeps_blocked = options.keeps_blocked}),
         swa_({.start = options.swa_start, .every = options.swa_every, .steps = options.steps}) {
     if (options.resume) {
       const NamedTensors state = options.resume(endpoint_.self());
@@ -127,10 +100,7 @@ class WorkerLoop {
   // Returns false when the strategy says that training is over.
   bool take_step() {
     const Step step = sync_.next_step();
-    // In virtual time nothing is left out: whoever waited for others to be measured has waited.
-    const Time now = endpoint_.now();
-    const Time begin = endpoint_.is_virtual() && last_end_ ? *last_end_ : now;
-    set_learning_rate(*optimizer_, rate_.at(sync_.progress()));
+    sync_.set_learning_rate(rate_.at(sync_.progress()));
     sync_.begin_step(options_.accumulate);
     double loss = 0;
     for (int pass = 0; pass < options_.accumulate; ++pass) {
@@ -141,19 +111,7 @@ class WorkerLoop {
       loss += share.item<double>();
     }
     const Outcome outcome = sync_.step();
-    last_end_ = endpoint_.now();
-    Meter::Total traffic = sync_.take_traffic();
-    traffic.time.wait += now - begin;
-    if (options_.keeps_blocked) traffic.blocked.insert(traffic.blocked.begin(), {begin, now, now});
-    observer_(log_.add(endpoint_.self(), {.step = step,
-                                          .begin = begin,
-                                          .end = *last_end_,
-                                          .loss = loss,
-                                          .learning_rate = learning_rate(*optimizer_),
-                                          .traffic = std::move(traffic),
-                                          .group = outcome.group,
-                                          .meeting = outcome.meeting,
-                                          .progress = outcome.progress}));
+    observer_(log_.add(endpoint_.self(), sync_.take_step(), loss));
     snapshots_->offer(outcome.progress, log_.seconds, sync_.replica());
     swa_.offer(outcome.progress, sync_.replica().parameters());
     look_at(loss, step);
@@ -309,12 +267,10 @@ class WorkerLoop {
   WorkerLog& log_;
   const std::int64_t steps_per_epoch_;
   const std::unique_ptr<Workload> workload_;
-  const std::unique_ptr<torch::optim::Optimizer> optimizer_;
   const LearningRate rate_;
   Sync sync_;
   RunningMean swa_;
   std::optional<Snapshots> snapshots_;
-  std::optional<Time> last_end_;  // Of the step before.
   std::uint32_t meetings_ = 0;
   int not_finite_ = 0;  // Losses in a row that were not.
   bool has_discarded_ = false;

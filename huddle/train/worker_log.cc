@@ -42,21 +42,21 @@ std::vector<Blocked> WorkerLog::add_traffic(Meter::Total traffic) {
   return on_the_wire(std::move(traffic.blocked));
 }
 
-StepRecord WorkerLog::add(WorkerId worker, StepTaken taken) {
+StepRecord WorkerLog::add(WorkerId worker, StepTaken taken, double loss) {
   const Seconds passed = taken.end - taken.begin;
   const double bytes = static_cast<double>(taken.traffic.bytes_sent) * payload_scale;
   seconds += passed;
   StepRecord line{.worker = worker,
                   .step = taken.step,
-                  .progress = taken.progress,
+                  .progress = taken.outcome.progress,
                   .end = seconds,
-                  .loss = taken.loss,
+                  .loss = loss,
                   .learning_rate = taken.learning_rate,
                   .time = taken.traffic.time,
                   .bytes_sent = std::llround(bytes),
                   .messages_sent = taken.traffic.messages_sent,
-                  .group = taken.group,
-                  .meeting = taken.meeting,
+                  .group = taken.outcome.group,
+                  .meeting = taken.outcome.meeting,
                   .began = taken.begin,
                   .ended = taken.end,
                   .blocked = on_the_wire(std::move(taken.traffic.blocked))};
@@ -67,7 +67,7 @@ StepRecord WorkerLog::add(WorkerId worker, StepTaken taken) {
   time.wait += line.time.wait;
   time.exchange += line.time.exchange;
   time.hidden += line.time.hidden;
-  last_losses.push_back(taken.loss);
+  last_losses.push_back(loss);
   if (last_losses.size() > kStepsOfLoss) last_losses.pop_front();
   return line;
 }

@@ -8,22 +8,9 @@
 #include <vector>
 
 #include "huddle/record/record.h"
-#include "huddle/strategy/strategy.h"
+#include "huddle/strategy/step_loop.h"
 
 namespace huddle {
-
-// One step as it went.
-struct StepTaken {
-  Step step;
-  Time begin = 0;
-  Time end = 0;
-  double loss = 0;
-  double learning_rate = 0;
-  Meter::Total traffic;
-  Group group;
-  std::optional<std::int64_t> meeting = {};
-  double progress = 0;
-};
 
 // Written by its worker's thread, read after the run.
 struct WorkerLog {
@@ -51,8 +38,8 @@ struct WorkerLog {
   // Counts what was exchanged after the last step, and returns what the worker waited for.
   std::vector<Blocked> add_traffic(Meter::Total traffic);
 
-  // Counts the step and returns its record.
-  StepRecord add(WorkerId worker, StepTaken taken);
+  // Counts the step, in which the loss was this, and returns its record.
+  StepRecord add(WorkerId worker, StepTaken taken, double loss);
 
  private:
   std::vector<Blocked> on_the_wire(std::vector<Blocked> blocked) const;

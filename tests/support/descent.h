@@ -32,6 +32,7 @@ struct Descent {
   int steps = 12;
   int workers_per_rack = 0;
   std::int64_t size = 60;
+  int layers = 2;               // Parameters of about equal size.
   std::int64_t statistics = 2;  // Elements; worker i adds i + 1 to each at every step.
   UpdateOptions update = {.learning_rate = 0.1, .momentum = 0.9};
   std::function<double(int step)> learning_rate = {};  // Instead of a constant one.
@@ -40,8 +41,11 @@ struct Descent {
   Through through = Through::memory;
   Seconds compute = 0;  // Of one step.
   std::vector<Slowdown> slowdowns = {};
-  std::optional<int> resume_after;  // So many steps; the strategy is saved and made anew.
-  std::optional<int> skip;          // A step at which worker 1 skips its update.
+  std::optional<int> resume_after;      // So many steps; the strategy is saved and made anew.
+  std::optional<int> statistics_until;  // They grow in the steps before this one alone.
+  std::int64_t run_steps = 0;  // What the strategy is told of the run's length; 0: nothing.
+  int host = 0;                // Beside whom its services run.
+  std::optional<int> skip;     // A step at which worker 1 skips its update.
 };
 
 struct Descended {

@@ -163,7 +163,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
   const UpdateOptions update = update_of(config);
   const auto check_with_steps = [&](std::int64_t steps) {
     check_named("--strategy", config.strategy, [&] {
-      check_strategy(config.strategy, {run.cluster, update, config.clip_norm, steps});
+      prepare_strategy(config.strategy, {run.cluster, update, config.clip_norm, steps});
     });
   };
   check_with_steps(config.epochs > 0 ? 0 : config.steps);  // Of epochs, only the data tells.

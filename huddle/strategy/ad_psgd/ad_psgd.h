@@ -24,14 +24,10 @@
 
 #pragma once
 
-#include <memory>
-
-#include "huddle/strategy/registry.h"
+#include "huddle/strategy/entry.h"
 
 namespace huddle {
 
-SpecInfo ad_psgd_info();
-void check_ad_psgd(const Options& options, const StrategySetting& setting);
-std::unique_ptr<Strategy> make_ad_psgd(const Options& options, const StrategyContext& context);
+StrategyEntry ad_psgd_entry();
 
 }  // namespace huddle

@@ -16,69 +16,66 @@ GradientOptions gradient_options(const Options& options) {
 
 class Bsp final : public Strategy {
  public:
-  Bsp(const Options& options, const StrategyContext& context)
-      : gradients_(context, Group::everyone(context.endpoint.workers()),
-                   gradient_options(options)) {}
+  Bsp(const GradientOptions& options, const StrategyContext& context)
+      : everyone_(Group::everyone(context.endpoint.workers())), gradients_(context, options) {}
 
-  void gradients_ready(Step step, const Bucket& bucket) override { gradients_.ready(step, bucket); }
+  void gradients_ready(Step step, const Bucket& bucket) override {
+    gradients_.ready(step, everyone_, bucket);
+  }
 
   Update before_update(Step step) override {
-    gradients_.complete(step);
+    gradients_.complete(step, everyone_);
     return Update::apply;
   }
 
   Outcome parameters_updated(Step step) override {
-    return {.group = gradients_.group(), .progress = static_cast<double>(step.value + 1)};
+    return {.group = everyone_, .progress = static_cast<double>(step.value + 1)};
   }
 
  private:
+  const Group everyone_;
   GradientAveraging gradients_;
 };
 
-}  // namespace
-
-SpecInfo bsp_info() {
-  return {
-      .name = "bsp",
-      .summary = "synchronous SGD: everybody's gradients are averaged at every step",
-      .keys = {{.name = "algorithm",
-                .type = KeyInfo::Type::choice,
-                .fallback = "default",
-                .help = "how a group averages; default: pair for 2, halving_doubling up to 128 kB, "
-                        "else ring",
-                .choices = algorithm_names()},
-               buckets_key(),
-               {.name = "lanes",
-                .fallback = "1",
-                .help = "how many buckets may travel side by side",
-                .minimum = 1,
-                .maximum = kGradientLanes},
-               {.name = "overlap",
-                .type = KeyInfo::Type::choice,
-                .fallback = "backward",
-                .help = "backward: buckets travel while backward goes on; none: after it",
-                .choices = {"backward", "none"}}},
-  };
+MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
+  const GradientOptions chosen = gradient_options(options);
+  check_algorithm(chosen.algorithm, Group::everyone(setting.cluster.workers), setting.cluster);
+  if (chosen.lanes > 1 && chosen.overlap == GradientOptions::Overlap::none)
+    refuse_idle(options, "lanes",
+                "overlap=none lets buckets follow one another; use overlap=backward");
+  if (chosen.lanes > 1 && chosen.buckets == 1)
+    refuse_idle(options, "lanes", "a single bucket travels alone; use buckets=4");
+  return
+      [chosen](const StrategyContext& context) { return std::make_unique<Bsp>(chosen, context); };
 }
 
-Schedule schedule_of_bsp(const Options&, const Cluster& cluster) {
+Schedule everybody_at_every_step(const Options&, const Cluster& cluster) {
   return {runs_pattern({.workers = cluster.workers, .size = cluster.workers}),
           Group::everyone(cluster.workers)};
 }
 
-void check_bsp(const Options& options, const StrategySetting& setting) {
-  check_algorithm(parse_algorithm(options.text("algorithm")),
-                  Group::everyone(setting.cluster.workers), setting.cluster);
-  if (options.integer("lanes") == 1) return;
-  if (options.text("overlap") == "none")
-    refuse_idle(options, "lanes",
-                "overlap=none lets buckets follow one another; use overlap=backward");
-  if (options.integer("buckets") == 1)
-    refuse_idle(options, "lanes", "a single bucket travels alone; use buckets=4");
-}
+}  // namespace
 
-std::unique_ptr<Strategy> make_bsp(const Options& options, const StrategyContext& context) {
-  return std::make_unique<Bsp>(options, context);
+StrategyEntry bsp_entry() {
+  return {
+      .info = {.name = "bsp",
+               .summary = "synchronous SGD: everybody's gradients are averaged at every step",
+               .keys = {choice_key("algorithm", "default",
+                                   "how a group averages; default: pair for 2, halving_doubling up "
+                                   "to 128 kB, else ring",
+                                   algorithm_names()),
+                        buckets_key(),
+                        {.name = "lanes",
+                         .fallback = "1",
+                         .help = "how many buckets may travel side by side",
+                         .minimum = 1,
+                         .maximum = kGradientLanes},
+                        choice_key(
+                            "overlap", "backward",
+                            "backward: buckets travel while backward goes on; none: after it",
+                            {"backward", "none"})}},
+      .prepare = prepare,
+      .schedule = everybody_at_every_step};
 }
 
 }  // namespace huddle

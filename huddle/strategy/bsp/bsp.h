@@ -13,15 +13,10 @@
 
 #pragma once
 
-#include <memory>
-
-#include "huddle/strategy/registry.h"
+#include "huddle/strategy/entry.h"
 
 namespace huddle {
 
-SpecInfo bsp_info();
-Schedule schedule_of_bsp(const Options& options, const Cluster& cluster);
-void check_bsp(const Options& options, const StrategySetting& setting);
-std::unique_ptr<Strategy> make_bsp(const Options& options, const StrategyContext& context);
+StrategyEntry bsp_entry();
 
 }  // namespace huddle

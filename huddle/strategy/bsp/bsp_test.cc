@@ -6,7 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "huddle/base/error.h"
-#include "huddle/strategy/step.h"
+#include "huddle/strategy/registry.h"
+#include "huddle/strategy/step_loop.h"
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {
@@ -32,19 +33,18 @@ Result descend(const std::string& spec, int workers,
     const at::Tensor gradients = at::zeros_like(x);
     Replica replica(x, gradients, at::zeros({0}, at::kDouble), {300, 200, 400, 100},
                     UpdateRule({.learning_rate = 0.1, .momentum = 0.9}));
-    Meter meter;
-    const auto strategy = make_strategy(spec, {endpoint, replica, meter, {.deadline = {20}}});
-    for (Step step; step.value < 20; ++step.value) {
-      strategy->before_forward(step);
+    StepLoop loop(endpoint, replica, spec, {.averaging = {.deadline = {20}}});
+    for (int step = 0; step < 20; ++step) {
+      loop.begin();
       gradients.copy_(x - endpoint.self().value);
-      for (const Bucket& bucket : replica.buckets()) strategy->gradients_ready(step, bucket);
-      const Outcome outcome = take_step(*strategy, replica, step);
+      loop.replay_backward();
+      const Outcome outcome = loop.end();
       EXPECT_EQ(outcome.group, Group::everyone(workers));
-      EXPECT_EQ(outcome.progress, static_cast<double>(step.value + 1));
+      EXPECT_EQ(outcome.progress, step + 1.0);
     }
-    strategy->finish();
+    loop.finish();
     result.parameters[static_cast<std::size_t>(endpoint.self().value)] = x;
-    if (endpoint.self().value == 0) result.traffic = meter.take();
+    if (endpoint.self().value == 0) result.traffic = loop.take_traffic();
   });
   return result;
 }
@@ -97,7 +97,7 @@ void expect_refused(const std::string& spec, int workers, const std::string& par
   StrategySetting setting;
   setting.cluster.workers = workers;
   try {
-    check_strategy(spec, setting);
+    prepare_strategy(spec, setting);
     FAIL() << spec << " was accepted";
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();

@@ -9,15 +9,10 @@
 
 #pragma once
 
-#include <memory>
-
-#include "huddle/strategy/registry.h"
+#include "huddle/strategy/entry.h"
 
 namespace huddle {
 
-SpecInfo ds_sync_info();
-Schedule schedule_of_ds_sync(const Options& options, const Cluster& cluster);
-void check_ds_sync(const Options& options, const StrategySetting& setting);
-std::unique_ptr<Strategy> make_ds_sync(const Options& options, const StrategyContext& context);
+StrategyEntry ds_sync_entry();
 
 }  // namespace huddle

@@ -5,19 +5,9 @@
 #include "huddle/base/error.h"
 #include "huddle/strategy/eager/partial_rounds.h"
 #include "huddle/strategy/shared_keys.h"
-#include "huddle/strategy/step.h"
 
 namespace huddle {
 namespace {
-
-PartialRounds::How how(const Options& options, const StrategyContext& context) {
-  PartialRounds::How how{.mode = options.text("mode") == "solo" ? PartialRounds::Mode::solo
-                                                                : PartialRounds::Mode::majority,
-                         .seed = static_cast<Random::Seed>(options.integer("seed")),
-                         .averaging = context.averaging};
-  how.averaging.algorithm = parse_algorithm(options.text("algorithm"));
-  return how;
-}
 
 // Somebody said that it leaves, and nobody had anything to contribute. Such a round is no update:
 // momentum would move the model all the same.
@@ -25,14 +15,14 @@ bool is_empty(const PartialRound& round) { return round.gradients == 0; }
 
 class Eager final : public Strategy {
  public:
-  Eager(const Options& options, const StrategyContext& context)
+  Eager(const PartialRounds::How& how, const StrategyContext& context)
       : endpoint_(context.endpoint),
         replica_(context.replica),
         meter_(context.meter),
         clip_norm_(context.clip_norm),
         budget_(context.steps * context.endpoint.workers()),
         everyone_(Group::everyone(context.endpoint.workers())),
-        rounds_(context.endpoint, how(options, context)) {
+        rounds_(context.endpoint, how) {
     replica_.cut(1);
   }
 
@@ -99,7 +89,7 @@ class Eager final : public Strategy {
   void apply(const PartialRound& round) {
     const double own_rate = replica_.learning_rate();
     replica_.gradients().copy_(round.mean);
-    clip(replica_.gradients(), clip_norm_);
+    replica_.clip_gradients(clip_norm_);
     replica_.set_learning_rate(round.learning_rate);
     replica_.update(replica_.everything());
     replica_.set_learning_rate(own_rate);
@@ -122,32 +112,40 @@ class Eager final : public Strategy {
   PartialRounds rounds_;
 };
 
-}  // namespace
-
-SpecInfo eager_info() {
-  return {.name = "eager",
-          .summary =
-              "eager-SGD: gradients are averaged without the late ones, which count next "
-              "time",
-          .keys = {choice_key("mode", "majority",
-                              "who begins a round: a worker drawn at random, or whoever is first",
-                              {"majority", "solo"}),
-                   {.name = "seed", .fallback = "0", .help = "of the draw"},
-                   choice_key("algorithm", "default",
-                              "how gradients are averaged; default: as bsp chooses",
-                              algorithm_names())}};
-}
-
-void check_eager(const Options& options, const StrategySetting& setting) {
-  check_algorithm(parse_algorithm(options.text("algorithm")),
-                  Group::everyone(setting.cluster.workers), setting.cluster);
-  if (options.text("mode") == "solo")
+MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
+  const Algorithm algorithm = parse_algorithm(options.text("algorithm"));
+  check_algorithm(algorithm, Group::everyone(setting.cluster.workers), setting.cluster);
+  require_rule(setting, "eager applies several rounds in one step");
+  PartialRounds::How how{.seed = static_cast<Random::Seed>(options.integer("seed"))};
+  if (options.text("mode") == "solo") {
+    how.mode = PartialRounds::Mode::solo;
     refuse_idle(options, "seed",
                 "mode=solo draws nobody, whoever is first begins the round; use mode=majority");
+  }
+  return [how, algorithm](const StrategyContext& context) {
+    PartialRounds::How with_deadline = how;
+    with_deadline.averaging = by(algorithm, context);
+    return std::make_unique<Eager>(with_deadline, context);
+  };
 }
 
-std::unique_ptr<Strategy> make_eager(const Options& options, const StrategyContext& context) {
-  return std::make_unique<Eager>(options, context);
+}  // namespace
+
+StrategyEntry eager_entry() {
+  return {
+      .info = {.name = "eager",
+               .summary = "eager-SGD: gradients are averaged without the late ones, which count "
+                          "next time",
+               .keys = {choice_key(
+                            "mode", "majority",
+                            "who begins a round: a worker drawn at random, or whoever is first",
+                            {"majority", "solo"}),
+                        {.name = "seed", .fallback = "0", .help = "of the draw"},
+                        choice_key("algorithm", "default",
+                                   "how gradients are averaged; default: as bsp chooses",
+                                   algorithm_names())}},
+      .prepare = prepare,
+      .traits = [](const Options&) { return Traits{.pace = Pace::own}; }};
 }
 
 }  // namespace huddle

@@ -28,14 +28,10 @@
 
 #pragma once
 
-#include <memory>
-
-#include "huddle/strategy/registry.h"
+#include "huddle/strategy/entry.h"
 
 namespace huddle {
 
-SpecInfo eager_info();
-void check_eager(const Options& options, const StrategySetting& setting);
-std::unique_ptr<Strategy> make_eager(const Options& options, const StrategyContext& context);
+StrategyEntry eager_entry();
 
 }  // namespace huddle

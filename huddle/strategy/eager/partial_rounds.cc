@@ -1,37 +1,40 @@
 #include "huddle/strategy/eager/partial_rounds.h"
 
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <utility>
 
 #include "huddle/replica/averages_in_flight.h"
 #include "huddle/strategy/lanes.h"
-#include "huddle/strategy/patience.h"
 
 namespace huddle {
 namespace {
 
-constexpr Tag kStartTag{Kind::control, Purpose::request, kPartialRoundLane, {}};
-constexpr Tag kFinishedTag{Kind::control, Purpose::message, kPartialRoundLane, {}};
-
-at::Tensor number(std::int64_t value) {
-  return at::full({1}, static_cast<double>(value), at::kDouble);
-}
+constexpr std::int64_t kFinished = 0;  // All that a program tells its worker has one number.
 
 }  // namespace
+
+PartialRounds::PartialRounds(Endpoint& endpoint, const How& how)
+    : endpoint_(endpoint),
+      how_(how),
+      service_(endpoint, {.host = endpoint.self(),
+                          .lane = kPartialRoundLane,
+                          .deadline = how.averaging.deadline,
+                          .without = [](WorkerId) {
+                            return "eager averages among all workers, so the run cannot go on: "
+                                   "start again";
+                          }}) {}
 
 void PartialRounds::start(const at::Tensor& like) {
   leaving_.assign(static_cast<std::size_t>(endpoint_.workers()), false);
   contribution_ = at::empty_like(like);
   shared_.sum = at::zeros_like(like);
-  program_ = endpoint_.spawn(kPartialRoundLane, [this](Endpoint& beside) { serve(beside); });
+  service_.start([this](Endpoint& beside) { serve(beside); });
 }
 
 void PartialRounds::contribute(const at::Tensor& gradients) {
@@ -64,13 +67,10 @@ std::vector<PartialRound> PartialRounds::take(double learning_rate) {
 
 // The program says when a round has finished, once for each.
 void PartialRounds::hear_of_a_round() {
-  at::Tensor round = number(0);
-  Pending heard = endpoint_.receive(endpoint_.self(), kFinishedTag, round);
-  if (program_.under_way()) {  // If it failed, no round will come.
-    const std::array<Pending*, 2> either{&heard, &program_};
-    if (wait_any(either, how_.averaging.deadline) == 1) program_.wait(how_.averaging.deadline);
-  }
-  heard.wait(how_.averaging.deadline);
+  const at::Tensor finished = room_for(size_of<Finished>());
+  Pending heard =
+      endpoint_.receive(endpoint_.self(), reply_tag(kPartialRoundLane, kFinished), finished);
+  service_.wait(heard);
 }
 
 void PartialRounds::begin_round_if_due(double learning_rate) {
@@ -81,7 +81,8 @@ void PartialRounds::begin_round_if_due(double learning_rate) {
   });
   // A send that nobody waits for goes on by itself: whoever began the round already ignores it.
   for (int worker = 0; worker < endpoint_.workers(); ++worker)
-    endpoint_.send(WorkerId{worker}, kStartTag, number(taken_));
+    endpoint_.send(WorkerId{worker}, request_tag(kPartialRoundLane),
+                   to_tensor(Numbered<Begin>{taken_, {}}));
 }
 
 // Those of whom everybody knows that they leave begin no rounds, or rounds without gradients would
@@ -97,21 +98,15 @@ bool PartialRounds::may_begin() const {
 }
 
 void PartialRounds::serve(Endpoint& endpoint) {
+  Requests<Begin> requests(endpoint, kPartialRoundLane);
   Averager averager(how_.averaging, kPartialRoundLane);
   bool is_last = false;
   for (std::int64_t round = 0; !is_last; ++round) {
-    await_start(endpoint, round);
+    // Several may have begun a round that has finished since.
+    while (requests.next().number < round) continue;
     is_last = run_round(endpoint, round, averager).is_last;
-    endpoint.send(endpoint.self(), kFinishedTag, number(round));  // Goes on by itself.
+    requests.reply(endpoint.self(), kFinished, Finished{round});
   }
-}
-
-void PartialRounds::await_start(Endpoint& endpoint, std::int64_t round) {
-  at::Tensor begun = number(-1);
-  do {
-    Pending started = endpoint.receive_any(kStartTag, begun);
-    wait_patiently(started);
-  } while (begun.const_data_ptr<double>()[0] < static_cast<double>(round));
 }
 
 PartialRound PartialRounds::run_round(Endpoint& endpoint, std::int64_t round, Averager& averager) {

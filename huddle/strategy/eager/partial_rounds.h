@@ -10,7 +10,7 @@
 #include "huddle/base/random.h"
 #include "huddle/collective/average.h"
 #include "huddle/record/meter.h"
-#include "huddle/transport/endpoint.h"
+#include "huddle/transport/requests.h"
 
 namespace huddle {
 
@@ -33,7 +33,8 @@ class PartialRounds {
     Averaging averaging;
   };
 
-  PartialRounds(Endpoint& endpoint, const How& how) : endpoint_(endpoint), how_(how) {}
+  // The endpoint outlives this.
+  PartialRounds(Endpoint& endpoint, const How& how);
 
   // Takes part in rounds from now on. `like`: a tensor like the gradients.
   void start(const at::Tensor& like);
@@ -49,14 +50,23 @@ class PartialRounds {
   std::vector<PartialRound> take(double learning_rate);
 
   // After the last round: waits for the program's end.
-  void finish() { program_.wait(how_.averaging.deadline); }
+  void finish() { service_.join(); }
 
  private:
+  // Tells everybody's program that a round begins, whose number is that of the request; and a
+  // worker by its own program that one has finished.
+  struct Begin {
+    static auto fields(auto&) { return std::tuple<>(); }
+  };
+  struct Finished {
+    std::int64_t round = 0;
+    static auto fields(auto& self) { return std::tie(self.round); }
+  };
+
   void begin_round_if_due(double learning_rate);
   bool may_begin() const;
   void hear_of_a_round();
   void serve(Endpoint& endpoint);
-  void await_start(Endpoint& endpoint, std::int64_t round);
   PartialRound run_round(Endpoint& endpoint, std::int64_t round, Averager& averager);
 
   Endpoint& endpoint_;
@@ -74,7 +84,7 @@ class PartialRounds {
     std::deque<std::vector<bool>> leaving;  // After each of them.
   };
   Shared shared_;
-  Pending program_;  // Last: it ends before what it uses.
+  Service service_;  // Last: it ends before what it uses.
 };
 
 }  // namespace huddle

@@ -4,10 +4,8 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "huddle/base/error.h"
-#include "huddle/strategy/gradient_averaging.h"
 #include "huddle/strategy/lanes.h"
 #include "huddle/strategy/local_sgd/boundary_passes.h"
 
@@ -16,10 +14,15 @@ namespace {
 
 constexpr const char* kPreviousRate = "previous_learning_rate";
 
-Averaging averaging(const Composition& parts, const StrategyContext& context) {
-  Averaging how = context.averaging;
-  how.algorithm = parts.algorithm;
-  return how;
+at::Tensor like(const at::Tensor& tensor, bool is_needed) {
+  return is_needed ? at::empty_like(tensor) : at::Tensor();
+}
+
+bool overwrites(const Composition& parts) { return parts.merge == Merge::overwrite; }
+bool sends_delta(const Composition& parts) { return parts.payload == RoundPayload::delta; }
+bool has_outer(const Composition& parts) { return parts.outer != Outer::none; }
+bool statistics_travel_late(const Composition& parts) {
+  return parts.statistics == StatisticsPolicy::average && parts.delay == Delay::one_round;
 }
 
 }  // namespace
@@ -28,25 +31,21 @@ Boundary::Boundary(const Composition& parts, const StrategyContext& context)
     : endpoint_(context.endpoint),
       replica_(context.replica),
       parts_(parts),
-      averager_(averaging(parts, context), kRoundLane),
+      travelling_(like(replica_.parameters(), !overwrites(parts) || sends_delta(parts))),
+      reference_(like(replica_.parameters(), has_outer(parts) || sends_delta(parts) ||
+                                                 parts.merge == Merge::keep_displacement)),
+      velocity_(like(replica_.parameters(), overwrites(parts) && has_outer(parts))),
+      statistics_travelling_(like(replica_.statistics(), statistics_travel_late(parts))),
+      statistics_sent_(like(replica_.statistics(), statistics_travel_late(parts))),
+      exchange_(replica_, by(parts.algorithm, context),
+                {.slots = parts.slots,
+                 .statistics = parts.statistics,
+                 .in_place_of_parameters = travelling_,
+                 .in_place_of_statistics = statistics_travelling_},
+                kRoundLane),
       in_flight_(context.endpoint, context.meter, context.averaging.deadline) {
   check(why_undefined(parts).empty(), "a boundary of parts that do not go together");
-  allocate();
   start();  // Buffers hold a model from the first moment on.
-}
-
-void Boundary::allocate() {
-  const at::Tensor& model = replica_.parameters();
-  const bool overwrites = parts_.merge == Merge::overwrite;
-  if (!overwrites || parts_.payload == RoundPayload::delta) travelling_ = at::empty_like(model);
-  if (parts_.outer != Outer::none || parts_.payload == RoundPayload::delta ||
-      parts_.merge == Merge::keep_displacement)
-    reference_ = at::empty_like(model);
-  if (overwrites && parts_.outer != Outer::none) velocity_ = at::empty_like(model);
-  if (statistics_travel_late()) {
-    statistics_travelling_ = at::empty_like(replica_.statistics());
-    statistics_sent_ = at::empty_like(replica_.statistics());
-  }
 }
 
 void Boundary::start() {
@@ -60,9 +59,9 @@ void Boundary::start() {
 
 void Boundary::run(std::int64_t number, const Group& group) {
   in_flight_.settle(endpoint_.now());
-  if (statistics_travel_late())
+  if (statistics_travelling_.defined())
     keep_displacement(replica_.statistics(), statistics_travelling_, statistics_sent_);
-  if (parts_.merge == Merge::overwrite)
+  if (overwrites(parts_))
     overwrite(number, group);
   else
     pull(number, group);
@@ -73,9 +72,8 @@ void Boundary::run(std::int64_t number, const Group& group) {
 // The average of this very boundary takes the model's place, directly or through an outer step.
 void Boundary::overwrite(std::int64_t number, const Group& group) {
   const at::Tensor& x = replica_.parameters();
-  const bool by_delta = parts_.payload == RoundPayload::delta;
-  if (by_delta) measure_delta(travelling_, reference_, x);
-  exchange(by_delta ? travelling_ : x, number, group);
+  if (sends_delta(parts_)) measure_delta(travelling_, reference_, x);
+  exchange(number, group);
   if (!reference_.defined()) return;
   const OuterStep step{parts_.outer, parts_.outer_rate, outer_momentum()};
   outer_step(step, x, reference_, velocity_, travelling_);
@@ -90,33 +88,17 @@ void Boundary::pull(std::int64_t number, const Group& group) {
     pull_elastically(x, travelling_, parts_.alpha, endpoint_.workers());
   else
     pull_back({parts_.alpha, outer_momentum()}, x, travelling_, reference_);
-  exchange(travelling_, number, group);
+  exchange(number, group);
 }
 
-void Boundary::exchange(const at::Tensor& payload, std::int64_t number, const Group& group) {
-  std::vector<at::Tensor> tensors = {payload};
-  if (parts_.slots == SlotPolicy::average)
-    for (const Slot& slot : replica_.slots()) tensors.push_back(slot.values);
-  if (parts_.statistics == StatisticsPolicy::average)
-    tensors.push_back(statistics_travel_late() ? statistics_travelling_ : replica_.statistics());
-  const AveragesInFlight::Average average = [this, number, group, tensors](Endpoint& endpoint) {
-    auto sequence = static_cast<std::uint32_t>(number * static_cast<std::int64_t>(tensors.size()));
-    Exchange total = averager_.average(endpoint, group, tensors.front(), Sequence{sequence});
-    for (std::size_t i = 1; i < tensors.size(); ++i)
-      append(total, averager_.average(endpoint, group, tensors[i], Sequence{++sequence}));
-    return total;
+void Boundary::exchange(std::int64_t number, const Group& group) {
+  const AveragesInFlight::Average average = [this, number, group](Endpoint& endpoint) {
+    return exchange_.run(endpoint, group, number);
   };
-  if (parts_.delay == Delay::one_round) {
-    in_flight_.start(kRoundLane, average);
-    return;
-  }
+  if (parts_.delay == Delay::one_round) return in_flight_.start(kRoundLane, average);
   const Time from = endpoint_.now();
   in_flight_.run(average);
   in_flight_.settle(from);
-}
-
-bool Boundary::statistics_travel_late() const {
-  return parts_.statistics == StatisticsPolicy::average && parts_.delay == Delay::one_round;
 }
 
 // A heavy ball's velocity belongs to the gradients and is kept in units of parameters, so that
@@ -132,7 +114,7 @@ double Boundary::outer_momentum() const {
 void Boundary::finish() { in_flight_.settle(endpoint_.now()); }
 
 at::Tensor Boundary::anchor() const {
-  if (parts_.merge == Merge::overwrite) return {};
+  if (overwrites(parts_)) return {};
   in_flight_.land();
   return travelling_;
 }

@@ -19,10 +19,9 @@
 #include <map>
 #include <string>
 
-#include "huddle/collective/average.h"
 #include "huddle/replica/averages_in_flight.h"
+#include "huddle/strategy/entry.h"
 #include "huddle/strategy/local_sgd/composition.h"
-#include "huddle/strategy/registry.h"
 
 namespace huddle {
 
@@ -52,25 +51,25 @@ class Boundary {
   void load(const Archive& archive);
 
  private:
-  void allocate();
   void overwrite(std::int64_t number, const Group& group);
   void pull(std::int64_t number, const Group& group);
-  void exchange(const at::Tensor& payload, std::int64_t number, const Group& group);
-  bool statistics_travel_late() const;
+  void exchange(std::int64_t number, const Group& group);
   double outer_momentum() const;
   std::map<std::string, at::Tensor> tensors() const;
 
   Endpoint& endpoint_;
   Replica& replica_;
   const Composition parts_;
-  Averager averager_;
 
-  at::Tensor travelling_;  // Averaged in place: a proposal that becomes the anchor, or a delta.
-  at::Tensor reference_;   // The common model; the anchor before; or what this worker sent.
-  at::Tensor velocity_;    // The outer optimizer's.
-  at::Tensor statistics_travelling_;
-  at::Tensor statistics_sent_;
+  // Undefined where the parts do not need them.
+  const at::Tensor travelling_;  // A proposal that becomes the anchor, or a delta; else the model.
+  const at::Tensor reference_;   // The common model; the anchor before; or what this worker sent.
+  const at::Tensor velocity_;    // The outer optimizer's.
+  const at::Tensor statistics_travelling_;
+  const at::Tensor statistics_sent_;
   double previous_rate_ = 0;  // The learning rate at the last boundary; 0: there was none.
+
+  ReplicaExchange exchange_;
 
   // Waiting for what is in flight changes nothing but the time, so const functions may do it.
   // Last: what is under way ends before what it uses.

@@ -1,7 +1,7 @@
 // The parts of which strategies with local steps are composed, as one value.
 //
 // Workers take tau local steps, a *round*, and meet at the *boundary* that ends it. What a strategy
-// is comes down to a few choices at that boundary, and every named strategy (rounds.h) is one
+// is comes down to a few choices at that boundary, and every named strategy (presets.h) is one
 // combination of them:
 //
 //                       payload    delay      merge              outer
@@ -12,8 +12,8 @@
 //   overlap_local_sgd   model      one round  pull back          none, or heavy ball
 //   cocod               model      one round  keep displacement  none
 //
-// Gradients as payload, averaged in every step, are what rounds begin with (`warmup`) or what goes
-// on inside a rack (`inner`). Boundaries are in boundary.h, rounds in local_steps.h.
+// Gradients as payload, averaged in every step, are what goes on inside a rack (`inner`).
+// Boundaries are in boundary.h, rounds in local_steps.h.
 
 #pragma once
 
@@ -73,8 +73,7 @@ enum class Rescale {
 };
 
 struct Composition {
-  std::int64_t tau = 1;     // Steps in a round.
-  std::int64_t warmup = 0;  // Steps of synchronous SGD before the first round.
+  std::int64_t tau = 1;  // Steps in a round.
   Inner inner = Inner::none;
   Scope scope = Scope::everyone;
 

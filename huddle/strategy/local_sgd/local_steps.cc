@@ -36,38 +36,35 @@ class LocalSteps final : public Strategy {
  public:
   LocalSteps(const Composition& parts, const StrategyContext& context)
       : self_(context.endpoint.self()),
-        parts_(parts),
+        tau_(parts.tau),
+        first_(context.first_step),
         everyone_(Group::everyone(context.endpoint.workers())),
-        boundary_(parts, context) {
-    context.replica.cut(1);
+        rack_(parts.inner == Inner::rack ? rack_of(self_, cluster_of(context)) : Group({self_})),
+        boundary_(parts, context),
+        inner_(context, {.buckets = 0}) {
     if (parts.scope == Scope::grid) grid_ = grid_of(cluster_of(context));
-    if (parts.warmup > 0)
-      synchronous_.emplace(context, everyone_, GradientOptions{.algorithm = parts.algorithm});
-    if (parts.inner == Inner::rack)
-      inner_.emplace(context, rack_of(self_, cluster_of(context)), GradientOptions{});
   }
 
   // Only now does everybody surely hold the same model: it may have been handed round after this
   // was made, or trained synchronously.
   void before_forward(Step step) override {
-    if (step.value == parts_.warmup) boundary_.start();
+    if (step == first_) boundary_.start();
   }
 
   void gradients_ready(Step step, const Bucket& bucket) override {
-    if (auto& gradients = gradients_at(step)) gradients->ready(step, bucket);
+    if (rack_.size() > 1) inner_.ready(step, rack_, bucket);
   }
 
   Update before_update(Step step) override {
-    if (auto& gradients = gradients_at(step)) gradients->complete(step);
+    if (rack_.size() > 1) inner_.complete(step, rack_);
     return Update::apply;
   }
 
   Outcome parameters_updated(Step step) override {
-    Outcome outcome{.group = Group({self_}), .progress = static_cast<double>(step.value + 1)};
-    if (const auto& gradients = gradients_at(step)) outcome.group = gradients->group();
-    const std::int64_t local_steps = step.value + 1 - parts_.warmup;
-    if (local_steps <= 0 || local_steps % parts_.tau != 0) return outcome;
-    const std::int64_t number = local_steps / parts_.tau - 1;
+    Outcome outcome{.group = rack_, .progress = static_cast<double>(step.value + 1)};
+    const std::int64_t local_steps = step.value + 1 - first_.value;
+    if (local_steps % tau_ != 0) return outcome;
+    const std::int64_t number = local_steps / tau_ - 1;
     outcome.group = grid_ ? grid_->group_of(self_, Step{number}) : everyone_;
     boundary_.run(number, outcome.group);
     return outcome;
@@ -87,18 +84,14 @@ class LocalSteps final : public Strategy {
   void load(const Archive& archive) override { boundary_.load(archive); }
 
  private:
-  // Who averages gradients in this step, if anybody does.
-  std::optional<GradientAveraging>& gradients_at(Step step) {
-    return step.value < parts_.warmup ? synchronous_ : inner_;
-  }
-
   const WorkerId self_;
-  const Composition parts_;
+  const std::int64_t tau_;
+  const Step first_;
   const Group everyone_;
+  const Group rack_;  // Who averages gradients in every step; this worker alone where nobody does.
   std::optional<Schedule> grid_;
   Boundary boundary_;
-  std::optional<GradientAveraging> synchronous_;
-  std::optional<GradientAveraging> inner_;
+  GradientAveraging inner_;
 };
 
 void check_inner(const Cluster& cluster) {
@@ -114,9 +107,8 @@ void check_inner(const Cluster& cluster) {
 
 // Throws UsageError unless the algorithm fits whoever meets at boundaries.
 void check_groups(const Composition& parts, const Cluster& cluster) {
-  if (parts.scope == Scope::everyone || parts.warmup > 0)
-    check_algorithm(parts.algorithm, Group::everyone(cluster.workers), cluster);
-  if (parts.scope == Scope::everyone) return;
+  if (parts.scope == Scope::everyone)
+    return check_algorithm(parts.algorithm, Group::everyone(cluster.workers), cluster);
   if (cluster.workers < 3)
     throw UsageError(concat("scope=grid needs at least 3 workers, and there are ", cluster.workers,
                             ": use scope=all."));

@@ -1,19 +1,18 @@
 // Rounds of local steps: the strategy that every composition (composition.h) runs as.
 //
-//   steps 0 .. warmup-1      synchronous SGD
-//   then                     local steps; after every tau of them a boundary (boundary.h)
+//   local steps; after every tau of them a boundary (boundary.h)
 //
-// Steps count over the whole run, so boundaries follow step s where (s + 1 - warmup) is a multiple
-// of tau, whatever epochs do. A step that is skipped still ends its round: the others meet there.
-// At the end what is in flight is completed and everybody keeps their own model, so that the mean
-// of all holds every local step, wherever in a round the run ended.
+// Steps count from the first that is not a warm-up, over the whole run, whatever epochs do. A step
+// that is skipped still ends its round: the others meet there. At the end what is in flight is
+// completed and everybody keeps their own model, so that the mean of all holds every local step,
+// wherever in a round the run ended.
 
 #pragma once
 
 #include <memory>
 
+#include "huddle/strategy/entry.h"
 #include "huddle/strategy/local_sgd/composition.h"
-#include "huddle/strategy/registry.h"
 
 namespace huddle {
 

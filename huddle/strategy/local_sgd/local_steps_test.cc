@@ -6,7 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "huddle/base/error.h"
-#include "huddle/strategy/local_sgd/rounds.h"
+#include "huddle/strategy/local_sgd/presets.h"
+#include "huddle/strategy/registry.h"
 #include "tests/support/descent.h"
 
 namespace huddle {
@@ -163,9 +164,9 @@ TEST(LocalSteps, RefusesWhatIsNotDefinedAndSaysWhatIs) {
     StrategySetting setting;
     setting.cluster.workers = refusal.workers;
     setting.cluster.workers_per_rack = refusal.workers_per_rack;
-    setting.update.momentum = refusal.momentum;
+    setting.update->momentum = refusal.momentum;
     try {
-      check_strategy(refusal.spec, setting);
+      prepare_strategy(refusal.spec, setting);
       ADD_FAILURE() << refusal.spec << " was accepted";
     } catch (const UsageError& error) {
       EXPECT_NE(std::string(error.what()).find(refusal.reason), std::string::npos)
@@ -176,7 +177,7 @@ TEST(LocalSteps, RefusesWhatIsNotDefinedAndSaysWhatIs) {
 
 std::string refusal_of(const char* spec, const StrategySetting& setting) {
   try {
-    check_strategy(spec, setting);
+    prepare_strategy(spec, setting);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -193,7 +194,7 @@ TEST(LocalSteps, RefusesARunThatWouldEndBeforeWorkersMeet) {
             "exchange anything; give tau=100 or less, or --steps 500 or more.");
   EXPECT_NE(refusal_of("local_sgd:tau=101,inner=rack", setting).find("its racks would never"),
             std::string::npos);
-  for (const RoundPreset& preset : round_presets()) {
+  for (const StrategyEntry& preset : local_sgd_entries()) {
     const std::string late = preset.info.name + ":warmup=0,tau=101";
     const std::string in_time = preset.info.name + ":warmup=0,tau=100";
     EXPECT_NE(refusal_of(late.c_str(), setting).find("tau=100 or less"), std::string::npos) << late;
@@ -228,13 +229,13 @@ TEST(LocalSteps, AcceptsTheEdgesOfWhatIsDefined) {
   StrategySetting setting;
   setting.cluster.workers = 8;
   setting.cluster.workers_per_rack = 4;
-  setting.update.momentum = 0.9;
+  setting.update->momentum = 0.9;
   for (const SpecInfo& info : known_strategies())
-    EXPECT_NO_THROW(check_strategy(info.name, setting)) << info.name;
+    EXPECT_NO_THROW(prepare_strategy(info.name, setting)) << info.name;
   for (const char* spec :
        {"easgd:alpha=0.2222222", "overlap_local_sgd:alpha=0.999,beta=0.999", "cocod:slots=reset",
         "local_sgd:tau=1,scope=grid", "diloco:inner=rack", "slowmo:statistics=recompute"})
-    EXPECT_NO_THROW(check_strategy(spec, setting)) << spec;
+    EXPECT_NO_THROW(prepare_strategy(spec, setting)) << spec;
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include "huddle/base/error.h"
 #include "huddle/strategy/registry.h"
-#include "huddle/strategy/step.h"
+#include "huddle/strategy/step_loop.h"
 #include "huddle/transport/threads/launcher.h"
 #include "tests/support/descent.h"
 
@@ -75,17 +75,16 @@ TEST(RoundsState, AllocatesItsFewModelsBeforeTheFirstRound) {
       const at::Tensor x = at::zeros({kSize});
       const at::Tensor gradients = at::ones({kSize});
       Replica replica(x, gradients, at::zeros({0}), {kSize}, UpdateRule({.momentum = 0.9}));
-      Meter meter;
       const auto counter = std::make_shared<ModelsAllocated>(kSize * 4);
       const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, counter);
-      const auto strategy = make_strategy(spec, {endpoint, replica, meter, {.deadline = {20}}});
+      StepLoop loop(endpoint, replica, spec, {.averaging = {.deadline = {20}}});
       EXPECT_EQ(counter->models, models) << spec;
-      for (Step step; step.value < 9; ++step.value) {
-        strategy->before_forward(step);
-        for (const Bucket& bucket : replica.buckets()) strategy->gradients_ready(step, bucket);
-        take_step(*strategy, replica, step);
+      for (int step = 0; step < 9; ++step) {
+        loop.begin();
+        loop.replay_backward();
+        loop.end();
       }
-      strategy->finish();
+      loop.finish();
       EXPECT_EQ(counter->models, models) << spec << " allocates in a round";
     });
   }

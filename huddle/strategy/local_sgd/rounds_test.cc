@@ -1,11 +1,10 @@
 // The presets' recurrences: a table worked out by hand, and what they have in common with one
 // another and with synchronous SGD.
 
-#include "huddle/strategy/local_sgd/rounds.h"
-
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "huddle/strategy/local_sgd/presets.h"
 #include "tests/support/descent.h"
 
 namespace huddle {

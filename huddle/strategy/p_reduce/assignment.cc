@@ -1,6 +1,13 @@
 #include "huddle/strategy/p_reduce/assignment.h"
 
+#include "huddle/transport/message.h"
+
 namespace huddle {
+
+std::size_t longest_assignment(int members) {
+  return size_of(Assignment{.group = Group::everyone(members),
+                            .weights = std::vector<double>(static_cast<std::size_t>(members))});
+}
 
 Assignment assign(const FormedGroup& formed, const WeightRule& rule) {
   const std::vector<double> by_arrival =

@@ -3,8 +3,10 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "huddle/base/group.h"
@@ -20,7 +22,14 @@ struct Assignment {
   std::int64_t iteration = 0;   // Every member's after the average.
   double progress = 0;          // Steps of all workers over their number.
   bool last = false;            // Training is over after it.
+
+  static auto fields(auto& self) {
+    return std::tie(self.id, self.group, self.weights, self.iteration, self.progress, self.last);
+  }
 };
+
+// As a message (message.h), with as many members as there ever are.
+std::size_t longest_assignment(int members);
 
 // How members are weighed; nothing: all alike.
 using WeightRule = std::optional<DynamicWeights>;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "huddle/base/error.h"
+#include "huddle/strategy/lanes.h"
 #include "huddle/transport/threads/launcher.h"
 
 namespace huddle {
@@ -11,14 +12,20 @@ namespace {
 
 using Kind = Request::Kind;
 
-Request ready(int worker, std::int64_t iteration, std::int64_t number = 0) {
-  return {.kind = Kind::ready, .who = {{worker}}, .number = number, .iteration = iteration};
+using Asked = Requests<Request>::Event;
+
+Asked ready(int worker, std::int64_t iteration, std::int64_t number = 0) {
+  return {{worker}, number, {.kind = Kind::ready, .iteration = iteration}};
+}
+
+Asked aborted(int worker, GroupId group, WorkerId lost) {
+  return {{worker}, 0, {.kind = Kind::abort, .group = group, .lost = lost}};
 }
 
 // Who is answered, in order.
-std::vector<int> receivers(const std::vector<Answer>& answers) {
+std::vector<int> receivers(const std::vector<Reply>& replies) {
   std::vector<int> workers;
-  for (const Answer& answer : answers) workers.push_back(answer.to.value);
+  for (const Reply& reply : replies) workers.push_back(reply.to.value);
   return workers;
 }
 
@@ -39,16 +46,10 @@ TEST(Assignment, SortsMembersAndTheirWeightsAlike) {
 }
 
 TEST(ControllerMessages, ArriveAsTheyWereSent) {
-  const Request request = to_request(to_message({.kind = Kind::abort,
-                                                 .who = {{3}, 2},
-                                                 .number = 1LL << 40,
-                                                 .iteration = 9,
-                                                 .group = {11},
-                                                 .lost = {5}}));
+  const auto request = from_tensor<Request>(to_tensor(
+      Request{.kind = Kind::abort, .life = 2, .iteration = 9, .group = {11}, .lost = {5}}));
   EXPECT_EQ(request.kind, Kind::abort);
-  EXPECT_EQ(request.who.worker, WorkerId{3});
-  EXPECT_EQ(request.who.number, 2);
-  EXPECT_EQ(request.number, 1LL << 40);
+  EXPECT_EQ(request.life, 2);
   EXPECT_EQ(request.iteration, 9);
   EXPECT_EQ(request.group, GroupId{11});
   EXPECT_EQ(request.lost, WorkerId{5});
@@ -59,9 +60,7 @@ TEST(ControllerMessages, ArriveAsTheyWereSent) {
                         .iteration = 6,
                         .progress = 2.75,
                         .last = true};
-  const at::Tensor message = to_message(sent, 3);
-  EXPECT_EQ(message.numel(), empty_answer(3).numel());
-  const Assignment given = to_assignment(message);
+  const auto given = from_tensor<Assignment>(to_tensor(sent, longest_assignment(3)));
   EXPECT_EQ(given.id, sent.id);
   EXPECT_EQ(given.group, sent.group);
   EXPECT_EQ(given.weights, sent.weights);
@@ -70,26 +69,25 @@ TEST(ControllerMessages, ArriveAsTheyWereSent) {
   EXPECT_TRUE(given.last);
 }
 
-TEST(Controller, AnswersEveryMemberUnderTheNumberOfItsRequest) {
+TEST(Controller, RepliesToEveryMemberUnderTheNumberOfItsRequest) {
   Controller controller = pairs_of_four();
   EXPECT_TRUE(controller.handle(ready(2, 1, 40)).empty());
-  const std::vector<Answer> answers = controller.handle(ready(1, 3, 50));
-  ASSERT_EQ(receivers(answers), (std::vector<int>{1, 2}));
-  EXPECT_EQ(answers[0].number, 50);
-  EXPECT_EQ(answers[1].number, 40);
-  EXPECT_EQ(answers[0].given.iteration, 3);
-  EXPECT_EQ(answers[0].given.progress, 2. / 4);
-  EXPECT_FALSE(answers[0].given.last);
+  const std::vector<Reply> replies = controller.handle(ready(1, 3, 50));
+  ASSERT_EQ(receivers(replies), (std::vector<int>{1, 2}));
+  EXPECT_EQ(replies[0].number, 50);
+  EXPECT_EQ(replies[1].number, 40);
+  EXPECT_EQ(replies[0].given.iteration, 3);
+  EXPECT_EQ(replies[0].given.progress, 2. / 4);
+  EXPECT_FALSE(replies[0].given.last);
 }
 
 TEST(Controller, GivesUpWhomAPeerLostAndTellsIt) {
   Controller controller = pairs_of_four();
   controller.handle(ready(0, 1));
   const GroupId group = controller.handle(ready(1, 1)).front().given.id;
-  const Request abort{.kind = Kind::abort, .who = {{0}}, .group = group, .lost = {1}};
-  EXPECT_TRUE(controller.handle(abort).empty());
+  EXPECT_TRUE(controller.handle(aborted(0, group, {1})).empty());
   EXPECT_EQ(controller.present(), 3);
-  const std::vector<Answer> dismissal = controller.handle(ready(1, 2, 9));
+  const std::vector<Reply> dismissal = controller.handle(ready(1, 2, 9));
   ASSERT_EQ(receivers(dismissal), std::vector<int>{1});
   EXPECT_EQ(dismissal[0].number, 9);
   EXPECT_EQ(dismissal[0].given.group.size(), 0);
@@ -112,7 +110,7 @@ TEST(Controller, EndsWhenTheBudgetIsSpentAndEverybodyHasLeft) {
   EXPECT_TRUE(controller.handle(ready(2, 1)).front().given.last);
   EXPECT_EQ(receivers(controller.handle(ready(3, 1))), std::vector<int>{3});
   for (int worker = 0; worker < 4; ++worker)
-    controller.handle({.kind = Kind::leave, .who = {{worker}}});
+    controller.handle({{worker}, 0, {.kind = Kind::leave}});
   EXPECT_EQ(controller.present(), 0);
   EXPECT_TRUE(controller.lost({2}).empty());  // It has merely ended.
 }
@@ -145,8 +143,7 @@ TEST(Controller, ReportsHowTheSurvivorsMix) {
   EXPECT_LT(controller.figures().at("p_reduce.rho"), 0.9) << "worker 2 has met both others";
 
   controller.handle(ready(0, 2));
-  const Request abort{.kind = Kind::abort, .who = {{1}}, .group = group, .lost = {2}};
-  EXPECT_EQ(receivers(controller.handle(abort)), (std::vector<int>{0, 1}));
+  EXPECT_EQ(receivers(controller.handle(aborted(1, group, {2}))), (std::vector<int>{0, 1}));
   const std::map<std::string, double> figures = controller.figures();
   EXPECT_EQ(figures.at("p_reduce.aborted"), 1);
   EXPECT_EQ(figures.at("p_reduce.staleness.0"), 3) << "0 and 2 at first, 0 in the end";
@@ -181,7 +178,7 @@ TEST(GroupLog, AddsUpTheTimeHeld) {
   EXPECT_EQ(log.figures("", {}).at("held_s"), 3);
 }
 
-// A service beside worker 0, asked by programs of all workers at once, worker 0 included.
+// A service beside the last worker, asked by all at once, its host included.
 TEST(Controller, ServesManyGroupsAtOnce) {
   constexpr int kWorkers = 6;
   constexpr int kRounds = 50;
@@ -189,24 +186,21 @@ TEST(Controller, ServesManyGroupsAtOnce) {
   ThreadsOptions engine;
   engine.cluster.workers = kWorkers;
   make_threads_launcher(engine)->run([&](Endpoint& endpoint) {
-    Pending service;
-    if (endpoint.self() == kControllersWorker)
-      service =
-          endpoint.spawn(kControllerLane, [&](Endpoint& beside) { controller.serve(beside); });
-    const auto tell = [&](const Request& request) {
-      return endpoint.send(kControllersWorker, request_tag(), to_message(request));
-    };
+    Service service(endpoint, {.host = {kWorkers - 1},
+                               .lane = kControllerLane,
+                               .deadline = {20},
+                               .without = [](WorkerId) { return "no controller"; }});
+    Client<Request, Assignment> client(endpoint, service, kControllerLane, longest_assignment(3));
+    if (service.is_here()) service.start([&](Endpoint& beside) { controller.serve(beside); });
     std::int64_t iteration = 0;
-    for (std::int64_t number = 0; number < kRounds; ++number) {
-      tell(ready(endpoint.self().value, ++iteration, number));
-      const at::Tensor answer = empty_answer(3);
-      endpoint.receive(kControllersWorker, answer_tag(number), answer).wait({20});
-      const Assignment given = to_assignment(answer);
+    for (int round = 0; round < kRounds; ++round) {
+      client.ask({.kind = Kind::ready, .iteration = ++iteration});
+      const Assignment given = client.reply();
       EXPECT_TRUE(given.group.contains(endpoint.self()));
       iteration = given.iteration;
     }
-    tell({.kind = Kind::leave, .who = {endpoint.self()}}).wait({20});
-    service.wait({20});
+    client.tell({.kind = Kind::leave});
+    service.join();
   });
   EXPECT_EQ(controller.counters().steps, kWorkers * kRounds);
   EXPECT_EQ(controller.counters().members, kWorkers * kRounds);

@@ -6,25 +6,31 @@
 //
 // Nobody waits for the slowest worker, only for P-1 others. The run ends when all workers together
 // have taken their steps, whoever took them. Paper: SIGMOD 2021, DOI 10.1145/3448016.3452773; what
-// is published and what is ours: docs/partial_reduce.md.
+// is published and what is ours: docs/strategies/p_reduce.md.
 //
 // Cost per step: one average in a group of P, and two control messages in sequence.
 //
 // Loss: a member that loses a peer in the middle of an average keeps its own model and asks for
-// another group; only the loss of the controller's worker ends the run.
+// another group; only the loss of the controller's host ends the run.
 
 #pragma once
 
 #include <memory>
 
-#include "huddle/strategy/registry.h"
+#include "huddle/strategy/entry.h"
+#include "huddle/strategy/p_reduce/controller.h"
 
 namespace huddle {
 
-SpecInfo p_reduce_info();
-void check_p_reduce(const Options& options, const StrategySetting& setting);
+struct PReduceOptions {
+  GroupFormerOptions groups;
+  WeightRule weights;
+  Algorithm algorithm = Algorithm::automatic;
+};
 
-// Throws UsageError unless the context knows the number of steps.
-std::unique_ptr<Strategy> make_p_reduce(const Options& options, const StrategyContext& context);
+std::unique_ptr<Strategy> make_p_reduce(const PReduceOptions& options,
+                                        const StrategyContext& context);
+
+StrategyEntry p_reduce_entry();
 
 }  // namespace huddle

@@ -7,7 +7,8 @@
 
 #include "huddle/base/error.h"
 #include "huddle/base/random.h"
-#include "huddle/strategy/step.h"
+#include "huddle/strategy/registry.h"
+#include "huddle/strategy/step_loop.h"
 #include "huddle/transport/threads/launcher.h"
 #include "tests/support/descent.h"
 
@@ -23,6 +24,7 @@ struct Trial {
   std::vector<Slowdown> slowdowns = {};
   std::vector<Death> deaths = {};
   ThreadsOptions::Native native = ThreadsOptions::Native::on;
+  int host = 0;                // Beside whom the controller runs.
   std::int64_t resume_at = 0;  // As if saved after so many steps; 0: from the beginning.
 };
 
@@ -58,31 +60,30 @@ void train(Endpoint& endpoint, const Trial& trial, Finished& worker, Result& res
   const auto zeros = [](std::int64_t size) { return at::zeros({size}, at::kDouble); };
   Replica replica(zeros(trial.size), zeros(trial.size), zeros(2), {trial.size},
                   UpdateRule({.learning_rate = 0.1, .momentum = 0.9}));
-  Meter meter;
-  const auto strategy = make_strategy(trial.spec, {.endpoint = endpoint,
-                                                   .replica = replica,
-                                                   .meter = meter,
-                                                   .averaging = {.deadline = {20}},
-                                                   .steps = trial.steps});
-  if (trial.resume_at > 0) strategy->load(archive_after(trial.resume_at));
-  const bool has_own_pace = traits_of(trial.spec).pace == Pace::own;
+  StepLoop loop(endpoint, replica, trial.spec,
+                {.averaging = {.deadline = {20}},
+                 .steps = trial.steps,
+                 .compute = {.per_step = trial.compute, .backward_share = 0},
+                 .host = {trial.host}});
+  Strategy& strategy = loop.strategy();
+  if (trial.resume_at > 0) strategy.load(archive_after(trial.resume_at));
+  const bool has_own_pace = loop.traits().pace == Pace::own;
   bool go_on = true;
-  for (Step step; go_on && (has_own_pace || step.value < trial.steps); ++step.value) {
-    endpoint.compute(step, trial.compute);
-    strategy->before_forward(step);
-    replica.gradients().copy_(
-        towards_own_number(self, static_cast<int>(step.value), replica.parameters()));
+  while (go_on && (has_own_pace || loop.next_step().value < trial.steps)) {
+    const auto step = static_cast<int>(loop.next_step().value);
+    loop.begin();
+    replica.gradients().copy_(towards_own_number(self, step, replica.parameters()));
     replica.statistics().add_(self + 1.0);
-    for (const Bucket& bucket : replica.buckets()) strategy->gradients_ready(step, bucket);
-    worker.outcomes.push_back(take_step(*strategy, replica, step));
+    loop.replay_backward();
+    worker.outcomes.push_back(loop.end());
     go_on = worker.outcomes.back().go_on;
   }
-  strategy->finish();
+  loop.finish();
   worker.parameters = replica.parameters();
   worker.statistics = replica.statistics();
-  worker.traffic = meter.take();
-  strategy->save(worker.archive);
-  if (self == 0) result.figures = strategy->figures();
+  worker.traffic = loop.take_traffic();
+  strategy.save(worker.archive);
+  if (self == trial.host) result.figures = strategy.figures();
 }
 
 Result run(const Trial& trial) {
@@ -112,7 +113,7 @@ std::string refusal(const std::string& spec, int workers) {
   Cluster cluster;
   cluster.workers = workers;
   try {
-    check_strategy(spec, {cluster, {}});
+    prepare_strategy(spec, {cluster, {}});
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -303,6 +304,22 @@ TEST(PReduce, NamesTheControllerWhenItsWorkerDies) {
     EXPECT_EQ(lost.peer(), WorkerId{0});
     EXPECT_NE(std::string(lost.what()).find("worker 0 ran the controller"), std::string::npos);
     EXPECT_NE(std::string(lost.what()).find("worker 0 died at step 5"), std::string::npos);
+  }
+}
+
+TEST(PReduce, HasItsControllerBesideAnyWorker) {
+  const Result result = run({.host = 3});
+  EXPECT_GE(result.steps(), 4 * 12);
+  EXPECT_GT(result.figures.at("p_reduce.groups"), 0);
+  try {
+    run({.steps = 40,
+         .compute = 0.002,
+         .deaths = {{.worker = {3}, .step = {4}, .time = {}}},
+         .host = 3});
+    ADD_FAILURE() << "a run without its controller went on";
+  } catch (const PeerLost& lost) {
+    EXPECT_NE(std::string(lost.what()).find("worker 3 ran the controller"), std::string::npos)
+        << lost.what();
   }
 }
 

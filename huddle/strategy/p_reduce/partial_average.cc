@@ -16,12 +16,10 @@ Exchange PartialAverage::run(const Assignment& given) {
                                             std::not_equal_to<>()) == given.weights.end();
   const std::span<const double> weights =
       all_alike ? std::span<const double>() : std::span<const double>(given.weights);
-  const auto sequence = static_cast<std::uint32_t>(2 * given.id.value);
-  Exchange total =
-      averager_.average(endpoint_, given.group, replica_.parameters(), Sequence{sequence}, weights);
+  Exchange total = exchange_.model(endpoint_, given.group, given.id.value,
+                                   {.range = replica_.everything()}, weights);
   try {
-    append(total, averager_.average(endpoint_, given.group, replica_.statistics(),
-                                    Sequence{sequence + 1}, weights));
+    append(total, exchange_.statistics(endpoint_, given.group, given.id.value, weights));
   } catch (const PeerLost&) {
     total.end = endpoint_.now();
   }

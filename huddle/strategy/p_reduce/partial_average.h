@@ -5,8 +5,7 @@
 
 #pragma once
 
-#include "huddle/collective/average.h"
-#include "huddle/replica/replica.h"
+#include "huddle/replica/replica_exchange.h"
 #include "huddle/strategy/p_reduce/assignment.h"
 #include "huddle/transport/endpoint.h"
 
@@ -15,8 +14,8 @@ namespace huddle {
 class PartialAverage {
  public:
   // The endpoint and the replica outlive this.
-  PartialAverage(Endpoint& endpoint, Replica& replica, const Averaging& how)
-      : endpoint_(endpoint), replica_(replica), averager_(how) {}
+  PartialAverage(Endpoint& endpoint, const Replica& replica, const Averaging& how)
+      : endpoint_(endpoint), replica_(replica), exchange_(replica, how, {}) {}
 
   // Every member calls this with the same assignment. Throws PeerLost or Timeout with the replica
   // as it was. Once the parameters are averaged the group is done: who loses a peer only after that
@@ -25,8 +24,8 @@ class PartialAverage {
 
  private:
   Endpoint& endpoint_;
-  Replica& replica_;
-  Averager averager_;
+  const Replica& replica_;
+  ReplicaExchange exchange_;
 };
 
 }  // namespace huddle

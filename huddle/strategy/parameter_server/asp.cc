@@ -1,47 +1,117 @@
 #include "huddle/strategy/parameter_server/asp.h"
 
-#include <utility>
-
-#include "huddle/strategy/parameter_server/served.h"
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
+#include "huddle/strategy/gradient_averaging.h"
+#include "huddle/strategy/parameter_server/server_client.h"
 #include "huddle/strategy/shared_keys.h"
 
 namespace huddle {
 namespace {
 
-SpecInfo with_served_keys(SpecInfo info) {
-  for (KeyInfo& key : served_keys()) info.keys.push_back(std::move(key));
-  return info;
+class Asp final : public Strategy {
+ public:
+  Asp(const ServerOptions& server, std::int64_t buckets, const StrategyContext& context)
+      : self_(context.endpoint.self()),
+        workers_(context.endpoint.workers()),
+        endpoint_(context.endpoint),
+        replica_(context.replica),
+        clip_norm_(context.clip_norm),
+        servers_(server, context) {
+    replica_.cut(bucket_count(buckets, replica_));
+  }
+
+  void before_forward(Step) override { servers_.start(); }
+
+  void gradients_ready(Step, const Bucket& bucket) override {
+    if (clip_norm_ == 0) servers_.push(bucket);  // Clipping needs the norm of all.
+  }
+
+  Update before_update(Step) override {
+    const Time from = endpoint_.now();
+    if (clip_norm_ > 0) {
+      replica_.clip_gradients(clip_norm_);
+      for (const Bucket& bucket : replica_.buckets()) servers_.push(bucket);
+    }
+    reply_ = servers_.pull(from);
+    return Update::elsewhere;
+  }
+
+  Outcome parameters_updated(Step) override {
+    return {.group = Group({self_}), .progress = progress(), .go_on = reply_.go_on};
+  }
+
+  Outcome skipped(Step) override { return {.progress = progress(), .go_on = reply_.go_on}; }
+
+  // Everybody ends with the servers' final model, and serves until then.
+  void finish() override {
+    servers_.start();
+    servers_.leave();
+  }
+
+  void save(Archive& archive) const override {
+    archive.numbers["run_updates"] = reply_.updates;
+    servers_.state().save(archive);
+  }
+
+  void load(const Archive& archive) override {
+    ServerState state = servers_.initial_state();
+    state.load(archive);
+    servers_.resume(std::move(state));
+    reply_.updates = archive.numbers.at("run_updates");
+  }
+
+ private:
+  double progress() const { return static_cast<double>(reply_.updates) / workers_; }
+
+  const WorkerId self_;
+  const int workers_;
+  Endpoint& endpoint_;
+  Replica& replica_;
+  const double clip_norm_;
+  ServerReply reply_;  // The last one.
+  ServerClient servers_;
+};
+
+StrategyEntry entry(SpecInfo info, ServerOptions (*server)(const Options&)) {
+  info.keys.push_back(buckets_key());
+  return {.info = info,
+          .prepare = [server, name = info.name](const Options& options,
+                                                const StrategySetting& setting) -> MakeStrategy {
+            require_rule(setting, name + " applies gradients on servers");
+            return [chosen = server(options),
+                    buckets = options.integer("buckets")](const StrategyContext& context) {
+              return std::make_unique<Asp>(chosen, buckets, context);
+            };
+          },
+          .traits = [](const Options&) { return Traits{.pace = Pace::own}; }};
 }
 
 }  // namespace
 
-SpecInfo asp_info() {
-  return with_served_keys(
+StrategyEntry asp_entry() {
+  return entry(
       {.name = "asp",
        .summary = "asynchronous SGD: a server applies every gradient when it arrives",
        .keys = {choice_key("delay_scaled", "off",
                            "on: a gradient that is t updates old counts 1/(1+t), not 1/workers",
-                           {"off", "on"})}});
+                           {"off", "on"})}},
+      [](const Options& options) {
+        return ServerOptions{.scale = options.text("delay_scaled") == "on"
+                                          ? ServerOptions::Scale::by_delay
+                                          : ServerOptions::Scale::by_workers};
+      });
 }
 
-std::unique_ptr<Strategy> make_asp(const Options& options, const StrategyContext& context) {
-  const bool by_delay = options.text("delay_scaled") == "on";
-  return make_served(
-      {.scale = by_delay ? ServerOptions::Scale::by_delay : ServerOptions::Scale::by_workers},
-      options, context);
-}
-
-SpecInfo ssp_info() {
-  return with_served_keys(
+StrategyEntry ssp_entry() {
+  return entry(
       {.name = "ssp",
        .summary = "stale synchronous SGD: as asp, but nobody gets far ahead of the slowest",
        .keys = {{.name = "bound",
                  .fallback = "3",
-                 .help = "by how many steps a worker may be ahead of the slowest; 0: a barrier"}}});
-}
-
-std::unique_ptr<Strategy> make_ssp(const Options& options, const StrategyContext& context) {
-  return make_served({.bound = options.integer("bound")}, options, context);
+                 .help = "by how many steps a worker may be ahead of the slowest; 0: a "
+                         "barrier"}}},
+      [](const Options& options) { return ServerOptions{.bound = options.integer("bound")}; });
 }
 
 }  // namespace huddle

@@ -8,9 +8,40 @@
 #include <utility>
 
 #include "huddle/base/error.h"
-#include "huddle/strategy/patience.h"
+#include "huddle/base/text.h"
 
 namespace huddle {
+namespace {
+
+constexpr const char* kParameters = "server_parameters";
+constexpr const char* kUpdates = "server_updates";
+
+std::string slot_name(std::size_t index) { return concat("server_slot_", index); }
+
+}  // namespace
+
+void ServerState::save(Archive& archive) const {
+  archive.numbers[kUpdates] = updates;
+  archive.tensors[kParameters] = parameters;
+  for (std::size_t i = 0; i < slots.size(); ++i) archive.tensors[slot_name(i)] = slots[i];
+}
+
+void ServerState::load(const Archive& archive) {
+  const auto require = [](bool is_there, const std::string& name) {
+    if (!is_there)
+      throw UsageError(concat("the checkpoint does not hold this worker's part of the servers (",
+                              name, "): it is of another strategy or model. Begin anew."));
+  };
+  const auto tensor = [&](const std::string& name, const at::Tensor& into) {
+    const auto saved = archive.tensors.find(name);
+    require(saved != archive.tensors.end() && saved->second.sizes() == into.sizes(), name);
+    into.copy_(saved->second);
+  };
+  tensor(kParameters, parameters);
+  for (std::size_t i = 0; i < slots.size(); ++i) tensor(slot_name(i), slots[i]);
+  require(archive.numbers.contains(kUpdates), kUpdates);
+  updates = archive.numbers.at(kUpdates);
+}
 
 at::Tensor shard_of(const at::Tensor& flat, const Replica& replica, WorkerId host, int workers) {
   std::vector<at::Tensor> slices;
@@ -21,12 +52,11 @@ at::Tensor shard_of(const at::Tensor& flat, const Replica& replica, WorkerId hos
 
 ParameterServer::ParameterServer(const Replica& replica, ServerState state,
                                  const ServerOptions& options, WorkerId host, int workers)
-    : rule_(replica.rule()),
+    : rule_(*replica.rule()),
       options_(options),
-      counts_(host == kCountingServer),
       state_(std::move(state)),
       granted_(state_.updates + workers),  // Nobody asks before the first step.
-      clients_(static_cast<std::size_t>(workers)) {
+      workers_(static_cast<std::size_t>(workers)) {
   check(state_.slots.size() == rule_.slot_names().size(), "the server's slots are not the rule's");
   std::int64_t size = 0;
   for (const Bucket& bucket : replica.buckets()) {
@@ -35,25 +65,25 @@ ParameterServer::ParameterServer(const Replica& replica, ServerState state,
     size += elements;
   }
   check(state_.parameters.numel() == size, "the server's parameters are not its slices");
-  for (std::size_t i = 0; i < clients_.size(); ++i) {
-    Client& client = clients_[i];
-    client.worker = {static_cast<int>(i)};
-    client.version = state_.updates;
-    client.push = empty_push();
-    client.gradients = at::empty_like(state_.parameters);
-    client.parameters = at::empty_like(state_.parameters);
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    Pusher& worker = workers_[i];
+    worker.id = {static_cast<int>(i)};
+    worker.version = state_.updates;
+    worker.push = room_for(size_of<Push>());
+    worker.gradients = at::empty_like(state_.parameters);
+    worker.parameters = at::empty_like(state_.parameters);
   }
 }
 
 void ParameterServer::serve(Endpoint& endpoint) {
-  for (Client& client : clients_) listen(endpoint, client);
+  for (Pusher& worker : workers_) listen(endpoint, worker);
   while (!is_over()) {
     await_arrival();
     // Who comes at the same moment is served in one go, and yet one after another.
-    for (Client& client : clients_)
-      if (client.phase == Phase::computes && client.arriving[client.arrived].ready()) {
-        take(endpoint, client);
-        answer_all(endpoint);
+    for (Pusher& worker : workers_)
+      if (worker.phase == Phase::computes && worker.arriving[worker.arrived].ready()) {
+        take(endpoint, worker);
+        reply_to_all(endpoint);
       }
   }
   say_farewell(endpoint);
@@ -76,32 +106,32 @@ ParameterServer::Sent ParameterServer::sent(Endpoint& endpoint) const {
 }
 
 bool ParameterServer::is_over() const {
-  return std::all_of(clients_.begin(), clients_.end(),
-                     [](const Client& client) { return client.phase == Phase::done; });
+  return std::all_of(workers_.begin(), workers_.end(),
+                     [](const Pusher& worker) { return worker.phase == Phase::done; });
 }
 
 // Until a part of what some worker pushes is there.
 void ParameterServer::await_arrival() {
   std::vector<Pending*> awaited;
-  for (Client& client : clients_)
-    if (client.phase == Phase::computes) awaited.push_back(&client.arriving[client.arrived]);
+  for (Pusher& worker : workers_)
+    if (worker.phase == Phase::computes) awaited.push_back(&worker.arriving[worker.arrived]);
   wait_patiently(awaited);
 }
 
-void ParameterServer::listen(Endpoint& endpoint, Client& to) {
+void ParameterServer::listen(Endpoint& endpoint, Pusher& to) {
   to.phase = Phase::computes;
   to.arrived = 0;
   to.arriving.clear();
-  to.arriving.push_back(endpoint.receive(to.worker, kPushTag, to.push));
+  to.arriving.push_back(endpoint.receive(to.id, kPushTag, to.push));
   for (const Slice& slice : slices_)
     to.arriving.push_back(
-        endpoint.receive(to.worker, gradient_tag(slice.bucket), part(to.gradients, slice.place)));
+        endpoint.receive(to.id, gradient_tag(slice.bucket), part(to.gradients, slice.place)));
 }
 
 // The next part of what this worker pushes is there.
-void ParameterServer::take(Endpoint& endpoint, Client& from) {
+void ParameterServer::take(Endpoint& endpoint, Pusher& from) {
   from.arriving[from.arrived++].wait(options_.deadline);
-  if (from.arrived == 1 && to_push(from.push).is_last) {
+  if (from.arrived == 1 && from_tensor<Push>(from.push).is_last) {
     from.phase = Phase::done;
     from.arriving.clear();
   } else if (from.arrived == from.arriving.size()) {
@@ -111,47 +141,47 @@ void ParameterServer::take(Endpoint& endpoint, Client& from) {
   }
 }
 
-void ParameterServer::apply(const Client& from) {
-  const auto workers = static_cast<double>(clients_.size());
+void ParameterServer::apply(const Pusher& from) {
+  const auto workers = static_cast<double>(workers_.size());
   const auto delay = static_cast<double>(state_.updates - from.version);
   const double divisor = options_.scale == ServerOptions::Scale::by_delay ? 1 + delay : workers;
   ++state_.updates;
   // The rate is scaled, not the gradient: rules that normalise gradients would undo that.
   rule_.apply(state_.parameters, from.gradients, state_.slots,
-              to_push(from.push).learning_rate / divisor, state_.updates);
+              from_tensor<Push>(from.push).learning_rate / divisor, state_.updates);
 }
 
-// Everybody whose answer is due.
-void ParameterServer::answer_all(Endpoint& endpoint) {
+// Everybody whose reply is due.
+void ParameterServer::reply_to_all(Endpoint& endpoint) {
   std::int64_t slowest = std::numeric_limits<std::int64_t>::max();
-  for (const Client& client : clients_)
-    if (client.phase != Phase::done) slowest = std::min(slowest, client.clock);
-  for (Client& client : clients_)
-    if (client.phase == Phase::waits &&
-        !(options_.bound && client.clock - slowest > *options_.bound))
-      answer(endpoint, client);
+  for (const Pusher& worker : workers_)
+    if (worker.phase != Phase::done) slowest = std::min(slowest, worker.clock);
+  for (Pusher& worker : workers_)
+    if (worker.phase == Phase::waits &&
+        !(options_.bound && worker.clock - slowest > *options_.bound))
+      reply(endpoint, worker);
 }
 
-void ParameterServer::answer(Endpoint& endpoint, Client& to) {
+void ParameterServer::reply(Endpoint& endpoint, Pusher& to) {
   to.version = state_.updates;
   send_parameters(endpoint, to);
-  if (counts_) {
+  if (options_.counts) {
     const bool go_on = options_.budget == 0 || granted_ < options_.budget;
     if (go_on) ++granted_;
-    to.answers.push_back(endpoint.send(
-        to.worker, kAnswerTag, to_tensor(ServerAnswer{.go_on = go_on, .updates = state_.updates})));
+    to.replies.push_back(endpoint.send(
+        to.id, kReplyTag, to_tensor(ServerReply{.go_on = go_on, .updates = state_.updates})));
   }
   listen(endpoint, to);
 }
 
 // What was sent before has arrived: the worker has pushed since.
-void ParameterServer::send_parameters(Endpoint& endpoint, Client& to) {
-  to.answers.clear();
+void ParameterServer::send_parameters(Endpoint& endpoint, Pusher& to) {
+  to.replies.clear();
   to.parameters.copy_(state_.parameters);
   for (const Slice& slice : slices_)
-    to.answers.push_back(
-        endpoint.send(to.worker, parameters_tag(slice.bucket), part(to.parameters, slice.place)));
-  if (to.worker == endpoint.self()) return;  // What stays on the worker is no traffic.
+    to.replies.push_back(
+        endpoint.send(to.id, parameters_tag(slice.bucket), part(to.parameters, slice.place)));
+  if (to.id == endpoint.self()) return;  // What stays on the worker is no traffic.
   endpoint.exclusive([&] {
     sent_.bytes += static_cast<std::int64_t>(to.parameters.nbytes());
     sent_.messages += std::ssize(slices_);
@@ -159,9 +189,9 @@ void ParameterServer::send_parameters(Endpoint& endpoint, Client& to) {
 }
 
 void ParameterServer::say_farewell(Endpoint& endpoint) {
-  for (Client& client : clients_) send_parameters(endpoint, client);
-  for (Client& client : clients_)
-    for (Pending& answer : client.answers) answer.wait(options_.deadline);
+  for (Pusher& worker : workers_) send_parameters(endpoint, worker);
+  for (Pusher& worker : workers_)
+    for (Pending& reply : worker.replies) reply.wait(options_.deadline);
 }
 
 }  // namespace huddle

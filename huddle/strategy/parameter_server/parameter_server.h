@@ -12,8 +12,8 @@
 //
 // Servers do not talk to one another. Each applies gradients in its own order and counts clocks for
 // itself; a worker goes on when all have answered, so a bound that each keeps is kept. What a
-// worker pulls may mix parts of different moments. Worker 0's server also counts the steps of the
-// run: it alone says whether to go on.
+// worker pulls may mix parts of different moments. One server also counts the steps of the run: it
+// alone says whether to go on.
 //
 // Cost per step of a worker: (N-1)/N M bytes to the other servers and as many back, 2 messages in
 // sequence. Its own server sends as much to the others, so a worker sends 2 (N-1)/N M bytes a step,
@@ -29,7 +29,8 @@
 
 #include "huddle/replica/replica.h"
 #include "huddle/strategy/parameter_server/server_messages.h"
-#include "huddle/transport/endpoint.h"
+#include "huddle/strategy/strategy.h"
+#include "huddle/transport/requests.h"
 
 namespace huddle {
 
@@ -38,6 +39,7 @@ struct ServerOptions {
 
   Scale scale = Scale::by_workers;
   std::optional<std::int64_t> bound;  // Nothing: nobody is ever held back.
+  bool counts = false;                // The steps of the run: one of the servers does.
   std::int64_t budget = 0;  // Steps of all workers together; 0: workers end by themselves.
   Deadline deadline;        // For each wait but that for gradients.
 };
@@ -48,6 +50,10 @@ struct ServerState {
   at::Tensor parameters;
   std::vector<at::Tensor> slots;  // In the order of UpdateRule::slot_names.
   std::int64_t updates = 0;
+
+  // `load` copies into the tensors. Throws UsageError where the archive does not hold such a state.
+  void save(Archive& archive) const;
+  void load(const Archive& archive);
 };
 
 // The slices of the server beside `host`, as a tensor of their own.
@@ -81,11 +87,11 @@ class ParameterServer {
   };
   enum class Phase {
     computes,  // Or its gradients are on their way.
-    waits,     // For its answer.
+    waits,     // For its reply.
     done,      // Waits for the final parameters.
   };
-  struct Client {
-    WorkerId worker;
+  struct Pusher {
+    WorkerId id;
     Phase phase = Phase::computes;
     std::int64_t clock = 0;
     std::int64_t version = 0;  // Updates in the parameters that it computes on.
@@ -94,27 +100,26 @@ class ParameterServer {
     at::Tensor parameters;          // On their way to it.
     std::vector<Pending> arriving;  // In the order in which they were sent.
     std::size_t arrived = 0;        // So many of them.
-    std::vector<Pending> answers;
+    std::vector<Pending> replies;
   };
 
   bool is_over() const;
   void await_arrival();
-  void listen(Endpoint& endpoint, Client& to);
-  void take(Endpoint& endpoint, Client& from);
-  void apply(const Client& from);
-  void answer_all(Endpoint& endpoint);
-  void answer(Endpoint& endpoint, Client& to);
-  void send_parameters(Endpoint& endpoint, Client& to);
+  void listen(Endpoint& endpoint, Pusher& to);
+  void take(Endpoint& endpoint, Pusher& from);
+  void apply(const Pusher& from);
+  void reply_to_all(Endpoint& endpoint);
+  void reply(Endpoint& endpoint, Pusher& to);
+  void send_parameters(Endpoint& endpoint, Pusher& to);
   void say_farewell(Endpoint& endpoint);
 
   const UpdateRule rule_;
   const ServerOptions options_;
-  const bool counts_;  // The steps of the run.
   std::vector<Slice> slices_;
   ServerState state_;         // Written in exclusive bodies.
   Sent sent_;                 // Likewise.
   std::int64_t granted_ = 0;  // Steps that workers were allowed to take; of who counts them.
-  std::vector<Client> clients_;
+  std::vector<Pusher> workers_;
 };
 
 }  // namespace huddle

@@ -2,7 +2,7 @@
 //
 // Every bucket is cut into N slices, and the server beside each worker holds its slice of all of
 // them. A worker sends every server a Push and its slices of the gradients, bucket by bucket, and
-// gets the parameters likewise, and from the counting server a ServerAnswer. After its last step it
+// gets the parameters likewise, and from the counting server a ServerReply. After its last step it
 // sends a Push that says so, and gets the final parameters once everybody has done that.
 
 #pragma once
@@ -10,6 +10,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <tuple>
 
 #include "huddle/base/ids.h"
 #include "huddle/replica/replica.h"
@@ -22,38 +23,29 @@ namespace huddle {
 // where there are more workers than elements the last workers hold none.
 Range slice_of(const Bucket& bucket, WorkerId host, int workers);
 
-// The server that counts the steps of the run and tells workers whether to go on.
-inline constexpr WorkerId kCountingServer{0};
-
 // Gradients and parameters have a lane each, as they have a connection each between two workers
 // that are one another's servers.
 inline constexpr Tag kPushTag{Kind::control, Purpose::message, kServerLane, {0}};
-inline constexpr Tag kAnswerTag{Kind::control, Purpose::message, kServerAnswerLane, {0}};
+inline constexpr Tag kReplyTag{Kind::control, Purpose::message, kServerReplyLane, {0}};
 constexpr Tag gradient_tag(const Bucket& bucket) {
   return {Kind::payload, Purpose::message, kServerLane, {static_cast<std::uint32_t>(bucket.index)}};
 }
 constexpr Tag parameters_tag(const Bucket& bucket) {
   return {Kind::payload,
           Purpose::message,
-          kServerAnswerLane,
+          kServerReplyLane,
           {static_cast<std::uint32_t>(bucket.index)}};
 }
 
 struct Push {
   bool is_last = false;  // No gradients follow, now or ever.
   double learning_rate = 0;
+  static auto fields(auto& self) { return std::tie(self.is_last, self.learning_rate); }
 };
-struct ServerAnswer {
+struct ServerReply {
   bool go_on = true;
   std::int64_t updates = 0;  // Applied so far by the counting server.
+  static auto fields(auto& self) { return std::tie(self.go_on, self.updates); }
 };
-
-// As they travel; the empty ones are there to receive into.
-at::Tensor to_tensor(const Push& push);
-at::Tensor to_tensor(const ServerAnswer& answer);
-at::Tensor empty_push();
-at::Tensor empty_server_answer();
-Push to_push(const at::Tensor& tensor);
-ServerAnswer to_server_answer(const at::Tensor& tensor);
 
 }  // namespace huddle

@@ -1,16 +1,14 @@
 #include "huddle/strategy/random_groups/random_groups.h"
 
-#include <utility>
-
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
-#include "huddle/schedule/schedule.h"
 #include "huddle/strategy/scheduled.h"
 
 namespace huddle {
 namespace {
 
-Schedule schedule_of(const Options& options, int workers) {
+Schedule schedule_of(const Options& options, const Cluster& cluster) {
+  const int workers = cluster.workers;
   const std::int64_t group = options.integer("group");
   if (workers < 2) throw UsageError("random_groups needs at least 2 workers; use --workers 2.");
   if (group > workers)
@@ -24,30 +22,17 @@ Schedule schedule_of(const Options& options, int workers) {
 
 }  // namespace
 
-SpecInfo random_groups_info() {
-  SpecInfo info{.name = "random_groups",
-                .summary = "a local step, then the model's average in a group drawn at random",
-                .keys = {{.name = "group",
-                          .fallback = "3",
-                          .help = "the size of a group; some have one member less",
-                          .minimum = 2,
-                          .maximum = 1 << 20},
-                         {.name = "seed", .fallback = "0", .help = "of the draw"}}};
-  for (KeyInfo& key : scheduled_keys()) info.keys.push_back(std::move(key));
-  return info;
-}
-
-Schedule schedule_of_random_groups(const Options& options, const Cluster& cluster) {
-  return schedule_of(options, cluster.workers);
-}
-
-void check_random_groups(const Options& options, const StrategySetting& setting) {
-  check_scheduled(schedule_of(options, setting.cluster.workers), options, setting);
-}
-
-std::unique_ptr<Strategy> make_random_groups(const Options& options,
-                                             const StrategyContext& context) {
-  return make_scheduled(schedule_of(options, context.endpoint.workers()), options, context);
+StrategyEntry random_groups_entry() {
+  return scheduled_entry(
+      {.name = "random_groups",
+       .summary = "a local step, then the model's average in a group drawn at random",
+       .keys = {{.name = "group",
+                 .fallback = "3",
+                 .help = "the size of a group; some have one member less",
+                 .minimum = 2,
+                 .maximum = 1 << 20},
+                {.name = "seed", .fallback = "0", .help = "of the draw"}}},
+      schedule_of);
 }
 
 }  // namespace huddle

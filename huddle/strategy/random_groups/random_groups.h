@@ -18,18 +18,10 @@
 
 #pragma once
 
-#include <memory>
-
-#include "huddle/strategy/registry.h"
+#include "huddle/strategy/entry.h"
 
 namespace huddle {
 
-SpecInfo random_groups_info();
-
-// Both throw UsageError unless 2 <= group <= workers.
-Schedule schedule_of_random_groups(const Options& options, const Cluster& cluster);
-void check_random_groups(const Options& options, const StrategySetting& setting);
-std::unique_ptr<Strategy> make_random_groups(const Options& options,
-                                             const StrategyContext& context);
+StrategyEntry random_groups_entry();
 
 }  // namespace huddle

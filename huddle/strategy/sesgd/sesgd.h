@@ -8,15 +8,10 @@
 
 #pragma once
 
-#include <memory>
-
-#include "huddle/strategy/registry.h"
+#include "huddle/strategy/entry.h"
 
 namespace huddle {
 
-SpecInfo sesgd_info();
-Schedule schedule_of_sesgd(const Options& options, const Cluster& cluster);
-void check_sesgd(const Options& options, const StrategySetting& setting);
-std::unique_ptr<Strategy> make_sesgd(const Options& options, const StrategyContext& context);
+StrategyEntry sesgd_entry();
 
 }  // namespace huddle

@@ -15,30 +15,12 @@
 
 #pragma once
 
-#include <memory>
 #include <vector>
 
-#include "huddle/base/spec.h"
-#include "huddle/strategy/local_sgd/composition.h"
-#include "huddle/strategy/registry.h"
+#include "huddle/strategy/entry.h"
 
 namespace huddle {
 
-struct RoundPreset {
-  SpecInfo info;
-
-  // Throws UsageError on values for which the method is not defined among so many workers.
-  Composition (*compose)(const Options& options, int workers);
-};
-
-std::vector<RoundPreset> round_presets();
-
-Traits traits_of_rounds(const Options& options);
-
-// Throws UsageError like check_strategy.
-void check_rounds(const RoundPreset& preset, const Options& options,
-                  const StrategySetting& setting);
-std::unique_ptr<Strategy> make_rounds(const RoundPreset& preset, const Options& options,
-                                      const StrategyContext& context);
+std::vector<StrategyEntry> local_sgd_entries();
 
 }  // namespace huddle

@@ -1,4 +1,4 @@
-#include "huddle/strategy/local_sgd/rounds.h"
+#include "huddle/strategy/local_sgd/presets.h"
 
 #include <utility>
 
@@ -6,6 +6,7 @@
 #include "huddle/base/text.h"
 #include "huddle/strategy/local_sgd/local_steps.h"
 #include "huddle/strategy/shared_keys.h"
+#include "huddle/strategy/warmup.h"
 
 namespace huddle {
 namespace {
@@ -41,7 +42,7 @@ SpecInfo info(Preset preset) {
       info.keys.begin(),
       {.name = "tau", .fallback = preset.tau, .help = "local steps in a round", .minimum = 1});
   for (KeyInfo& key : std::vector<KeyInfo>{
-           {.name = "warmup", .fallback = preset.warmup, .help = "first steps that run as bsp"},
+           warmup_key(preset.warmup),
            choice_key("inner", "none", "rack: gradients are averaged inside the rack at every step",
                       {"none", "rack"}),
            choice_key("scope", "all",
@@ -70,7 +71,6 @@ StatisticsPolicy statistics_policy(const Options& options) {
 // Local SGD with the options that all presets have: the others start from it.
 Composition local_sgd(const Options& options, int) {
   return {.tau = options.integer("tau"),
-          .warmup = options.integer("warmup"),
           .inner = options.text("inner") == "rack" ? Inner::rack : Inner::none,
           .scope = options.text("scope") == "grid" ? Scope::grid : Scope::everyone,
           .slots = slot_policy(options),
@@ -168,10 +168,10 @@ Composition overlap_local_sgd(const Options& options, int workers) {
 }
 
 // Throws UsageError where a run would be over before its first boundary.
-void check_length(const std::string& name, const Composition& parts,
+void check_length(const std::string& name, const Composition& parts, const Options& options,
                   const StrategySetting& setting) {
   if (setting.steps == 0 || setting.cluster.workers < 2) return;
-  if (parts.warmup > 0 || parts.tau <= setting.steps) return;
+  if (options.integer("warmup") > 0 || parts.tau <= setting.steps) return;
   throw UsageError(concat("strategy '", name, "': tau is ", parts.tau, ", but the run has ",
                           setting.steps, setting.steps == 1 ? " step" : " steps", ", so its ",
                           parts.inner == Inner::rack ? "racks" : "workers",
@@ -180,39 +180,57 @@ void check_length(const std::string& name, const Composition& parts,
                           " or more."));
 }
 
+using Compose = Composition (*)(const Options& options, int workers);
+
+StrategyEntry entry(const Preset& preset, Compose compose) {
+  const SpecInfo about = info(preset);
+  return {
+      .info = about,
+      .prepare = [name = about.name, compose](const Options& options,
+                                              const StrategySetting& setting) -> MakeStrategy {
+        check_slots(options, setting);
+        const Composition parts = compose(options, setting.cluster.workers);
+        check_local_steps(parts, setting);
+        check_length(name, parts, options, setting);
+        return std::bind_front(make_local_steps, parts);
+      },
+      .traits =
+          [](const Options& options) { return Traits{.statistics = statistics_policy(options)}; }};
+}
+
 }  // namespace
 
-std::vector<RoundPreset> round_presets() {
+std::vector<StrategyEntry> local_sgd_entries() {
   return {
-      {info({.name = "local_sgd",
+      entry({.name = "local_sgd",
              .summary = "Local SGD: models become their mean every tau steps",
-             .tau = "4"}),
-       local_sgd},
-      {info({.name = "post_local_sgd",
+             .tau = "4"},
+            local_sgd),
+      entry({.name = "post_local_sgd",
              .summary = "post-local SGD: synchronous SGD first, then local SGD",
              .tau = "4",
-             .warmup = "100"}),
-       local_sgd},
-      {info({.name = "slowmo",
+             .warmup = "100"},
+            local_sgd),
+      entry({.name = "slowmo",
              .summary = "SlowMo: local SGD whose mean moves a slow model with momentum",
              .tau = "48",
              .keys = {momentum_key("beta", "0.5"),
-                      number_key("slow_lr", "1", "learning rate of the slow model")}}),
-       slowmo},
-      {info({.name = "easgd",
+                      number_key("slow_lr", "1", "learning rate of the slow model")}},
+            slowmo),
+      entry({.name = "easgd",
              .summary = "elastic averaging: models and an anchor pull one another",
              .tau = "2",
              .keys = {alpha_key(kElasticAlpha),
                       choice_key("overlap", "none",
                                  "round: the anchor travels during the next round; same parameters",
-                                 {"none", "round"})}}),
-       easgd},
-      {info({.name = "cocod",
+                                 {"none", "round"})}},
+            easgd),
+      entry({.name = "cocod",
              .summary = "CoCoD-SGD: the mean arrives a round late, local progress is kept",
              .tau = "2",
-             .statistics = "keep"}),
-       cocod},
-      {info({.name = "overlap_local_sgd",
+             .statistics = "keep"},
+            cocod),
+      entry({.name = "overlap_local_sgd",
              .summary = "Overlap-Local-SGD: models are pulled back to an anchor that travels "
                         "during the next round",
              .tau = "2",
@@ -220,33 +238,16 @@ std::vector<RoundPreset> round_presets() {
              .keys = {alpha_key("0.6"), momentum_key("beta", "0"),
                       choice_key("cap_rescale", "off",
                                  "on: a rising learning rate does not scale the momentum up",
-                                 {"off", "on"})}}),
-       overlap_local_sgd},
-      {info({.name = "diloco",
+                                 {"off", "on"})}},
+            overlap_local_sgd),
+      entry({.name = "diloco",
              .summary = "DiLoCo: long rounds whose mean change moves the model with Nesterov "
                         "momentum",
              .tau = "500",
              .keys = {number_key("outer_lr", "0.7", "learning rate of the outer model"),
-                      momentum_key("outer_momentum", "0.9")}}),
-       diloco},
+                      momentum_key("outer_momentum", "0.9")}},
+            diloco),
   };
-}
-
-Traits traits_of_rounds(const Options& options) {
-  return {.statistics = statistics_policy(options)};
-}
-
-void check_rounds(const RoundPreset& preset, const Options& options,
-                  const StrategySetting& setting) {
-  check_slots(options, setting);
-  const Composition parts = preset.compose(options, setting.cluster.workers);
-  check_local_steps(parts, setting);
-  check_length(preset.info.name, parts, setting);
-}
-
-std::unique_ptr<Strategy> make_rounds(const RoundPreset& preset, const Options& options,
-                                      const StrategyContext& context) {
-  return make_local_steps(preset.compose(options, context.endpoint.workers()), context);
 }
 
 }  // namespace huddle

@@ -1,0 +1,123 @@
+#include "huddle/strategy/ad_psgd/pair_averages.h"
+
+#include <ATen/ops/empty_like.h>
+
+#include <span>
+
+#include "huddle/base/error.h"
+#include "huddle/strategy/lanes.h"
+
+namespace huddle {
+namespace {
+
+constexpr Tag kModelTag{Kind::payload, Purpose::message, kPairLane, {}};
+
+bool is_even(WorkerId worker) { return worker.value % 2 == 0; }
+
+}  // namespace
+
+PairAverages::PairAverages(const StrategyContext& context)
+    : endpoint_(context.endpoint),
+      meter_(context.meter),
+      replica_(context.replica),
+      deadline_(context.averaging.deadline),
+      is_active_(is_even(context.endpoint.self())),
+      in_flight_(context.endpoint, context.meter, context.averaging.deadline),
+      service_(context.endpoint,
+               {.host = context.endpoint.self(),
+                .lane = kPairLane,
+                .deadline = context.averaging.deadline,
+                .without = [](WorkerId) { return "its averages are lost with it"; }}) {
+  for (const WorkerId worker : Group::everyone(endpoint_.workers()))
+    if (is_even(worker) != is_active_) others_.insert(worker);
+}
+
+void PairAverages::start() {
+  if (copy_.defined()) return;
+  copy_ = replica_.parameters().clone();
+  sent_ = at::empty_like(copy_);
+  received_ = at::empty_like(copy_);
+  if (!is_active_) service_.start([this](Endpoint& beside) { serve(beside); });
+}
+
+void PairAverages::begin(WorkerId peer) {
+  in_flight_.start(kPairLane,
+                   [this, peer](Endpoint& beside) { return ask_for_average(beside, peer); });
+}
+
+void PairAverages::settle() {
+  service_.rethrow();  // If it failed, nobody averages with this worker any more.
+  in_flight_.settle(endpoint_.now());
+  std::vector<Exchange> answered;
+  endpoint_.exclusive([&] { answered.swap(answered_); });
+  const Time now = endpoint_.now();
+  if (!answered.empty()) meter_.blocked(answered, now, now);
+}
+
+void PairAverages::with_copy(const std::function<void(const at::Tensor&)>& body) {
+  endpoint_.exclusive([&] { body(copy_); });
+}
+
+void PairAverages::leave() {
+  if (is_active_)
+    for (const WorkerId peer : others_) try {
+        send(endpoint_, peer, {.leaves = true}).wait(deadline_);
+      } catch (const PeerLost&) {  // It need not know.
+      }
+  service_.join();
+}
+
+Pending PairAverages::send(Endpoint& endpoint, WorkerId peer, const Request& request) const {
+  return endpoint.send(peer, request_tag(kPairLane), to_tensor(Numbered<Request>{0, request}));
+}
+
+// Of an active worker.
+Exchange PairAverages::ask_for_average(Endpoint& endpoint, WorkerId peer) {
+  try {
+    Pending asked = send(endpoint, peer, {});
+    const Exchange exchange = average_with(endpoint, peer);
+    asked.wait(deadline_);
+    return exchange;
+  } catch (const PeerLost&) {
+    others_.erase(peer);  // The worker does not look at them while this is under way.
+    const Time now = endpoint.now();
+    return {.begin = now, .first_bytes = now, .end = now};
+  }
+}
+
+// Of a passive worker: until every active one has left or is lost.
+void PairAverages::serve(Endpoint& endpoint) {
+  Requests<Request> requests(endpoint, kPairLane);
+  std::set<WorkerId> asking = others_;
+  while (!asking.empty()) try {
+      const auto event = requests.next();
+      if (event.request.leaves) {
+        asking.erase(event.from);
+        continue;
+      }
+      const Exchange exchange = average_with(endpoint, event.from);
+      endpoint.exclusive([&] { answered_.push_back(exchange); });
+    } catch (const PeerLost& lost) {
+      asking.erase(lost.peer());
+    }
+}
+
+// Both sides do the same: exchange copies, then move by half of their difference.
+Exchange PairAverages::average_with(Endpoint& endpoint, WorkerId peer) {
+  Exchange exchange{.begin = endpoint.now()};
+  endpoint.exclusive([&] { sent_.copy_(copy_); });
+  Pending receiving = endpoint.receive(peer, kModelTag, received_);
+  Pending sending = endpoint.send(peer, kModelTag, sent_);
+  Pending* const arriving = &receiving;
+  wait_any(std::span(&arriving, 1), deadline_);
+  exchange.first_bytes = receiving.first_bytes();
+  receiving.wait(deadline_);
+  sending.wait(deadline_);
+  endpoint.exclusive([&] { copy_.add_(received_.sub_(sent_), 0.5); });
+  exchange.end = endpoint.now();
+  exchange.bytes_sent = static_cast<std::int64_t>(sent_.nbytes());
+  exchange.messages_sent = 1;
+  return exchange;
+}
+
+}  // namespace huddle

@@ -1,0 +1,63 @@
+// What a strategy is made of and made with: the one value by which its room shows itself to the
+// registry.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "huddle/base/spec.h"
+#include "huddle/cluster/cluster.h"
+#include "huddle/collective/average.h"
+#include "huddle/record/meter.h"
+#include "huddle/schedule/schedule.h"
+#include "huddle/strategy/strategy.h"
+#include "huddle/transport/endpoint.h"
+
+namespace huddle {
+
+// What a strategy has to get along with; known before any work starts.
+struct StrategySetting {
+  Cluster cluster;
+  std::optional<UpdateOptions> update = UpdateOptions();  // Nothing: only the user can update.
+  double clip_norm = 0;                                   // 0: gradients are not clipped.
+  std::int64_t steps = 0;  // That each worker is to take; 0: nobody knows.
+};
+
+// What one worker's strategy is made with. All references outlive it.
+struct StrategyContext {
+  Endpoint& endpoint;
+  Replica& replica;
+  Meter& meter;         // Every exchange is entered here.
+  Averaging averaging;  // Racks and deadline; a strategy sets the algorithm itself.
+  double clip_norm = 0;
+  std::int64_t steps = 0;  // That each worker is to take; 0: nobody knows.
+  WorkerId host = {};      // Beside whom its services run, if it has any.
+  Step first_step = {};    // The first that it sees.
+};
+
+// `context.averaging` by this algorithm.
+inline Averaging by(Algorithm algorithm, const StrategyContext& context) {
+  Averaging how = context.averaging;
+  how.algorithm = algorithm;
+  return how;
+}
+
+using MakeStrategy = std::function<std::unique_ptr<Strategy>(const StrategyContext&)>;
+
+struct StrategyEntry {
+  SpecInfo info;
+
+  // How to make it with these options. Throws UsageError, with the reason and what to use instead,
+  // where they contradict one another or the setting.
+  std::function<MakeStrategy(const Options&, const StrategySetting&)> prepare;
+
+  std::function<Traits(const Options&)> traits = [](const Options&) { return Traits{}; };
+
+  // Who averages with whom in which step, where that is known before a run; empty: it is not.
+  std::function<Schedule(const Options&, const Cluster&)> schedule = {};
+};
+
+}  // namespace huddle

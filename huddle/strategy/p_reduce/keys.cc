@@ -1,0 +1,107 @@
+#include <charconv>
+#include <optional>
+
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
+#include "huddle/strategy/p_reduce/p_reduce.h"
+#include "huddle/strategy/shared_keys.h"
+
+namespace huddle {
+namespace {
+
+SpecInfo info() {
+  return {
+      .name = "p_reduce",
+      .summary = "average with whoever is ready: the first few form a group, nobody waits for all",
+      .keys = {{.name = "group",
+                .fallback = "3",
+                .help = "how many workers average together",
+                .minimum = 2,
+                .maximum = 1 << 20},
+               choice_key("weights", "dynamic",
+                          "dynamic: models that are behind count less; constant: all count alike",
+                          {"dynamic", "constant"}),
+               choice_key("policy", "member",
+                          "of dynamic weights: who gets the share of ages that no member has",
+                          {"member", "forward", "skip", "stalest"}),
+               {.name = "decay",
+                .type = KeyInfo::Type::number,
+                .fallback = "0.9",
+                .help = "of dynamic weights: what a model counts for each step that it is behind",
+                .maximum = 1,
+                .ends = KeyInfo::Ends::excluded},
+               choice_key("filter", "on", "on: groups are changed where they would isolate workers",
+                          {"on", "off"}),
+               {.name = "window",
+                .type = KeyInfo::Type::text,
+                .fallback = "auto",
+                .help = "of the filter: how many groups must connect all workers, or auto"},
+               choice_key("algorithm", "default",
+                          "how a group averages; default: pair for 2, halving_doubling up to 128 "
+                          "kB, else ring",
+                          {"default", "ring", "halving_doubling", "direct"})},
+  };
+}
+
+// 0 stands for `auto`.
+int window_of(const Options& options) {
+  const std::string& text = options.text("window");
+  if (text == "auto") return 0;
+  int window = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), window);
+  if (error != std::errc() || end != text.data() + text.size() || window < 1)
+    throw UsageError(concat("strategy 'p_reduce': window='", text,
+                            "' is neither a number of groups, 1 or more, nor 'auto'."));
+  return window;
+}
+
+GroupFormerOptions former_options(const Options& options, int workers) {
+  return {.workers = workers,
+          .group = static_cast<int>(options.integer("group")),
+          .filter = options.text("filter") == "on" ? GroupFormerOptions::Filter::on
+                                                   : GroupFormerOptions::Filter::off,
+          .window = window_of(options)};
+}
+
+GapPolicy policy_of(const std::string& name) {
+  return name == "member"    ? GapPolicy::member
+         : name == "forward" ? GapPolicy::forward
+         : name == "skip"    ? GapPolicy::skip
+                             : GapPolicy::stalest;
+}
+
+WeightRule weight_rule(const Options& options) {
+  if (options.text("weights") == "constant") return std::nullopt;
+  return DynamicWeights{.policy = policy_of(options.text("policy")),
+                        .decay = options.number("decay")};
+}
+
+MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
+  const PReduceOptions chosen{.groups = former_options(options, setting.cluster.workers),
+                              .weights = weight_rule(options),
+                              .algorithm = parse_algorithm(options.text("algorithm"))};
+  const GroupFormer checked(chosen.groups);
+  if (!chosen.weights)
+    for (const char* key : {"policy", "decay"})
+      refuse_idle(options, key,
+                  "weights=constant lets all members count alike; use weights=dynamic");
+  if (options.text("filter") == "off")
+    refuse_idle(options, "window", "filter=off looks at no groups of the past; use filter=on");
+  return [chosen](const StrategyContext& context) {
+    if (context.steps < 1)
+      throw UsageError(
+          "p_reduce ends a run by the steps of all workers together, so it must know how many each "
+          "is to take: set AttachOptions::steps, for example to 1000.");
+    return make_p_reduce(chosen, context);
+  };
+}
+
+}  // namespace
+
+StrategyEntry p_reduce_entry() {
+  return {.info = info(), .prepare = prepare, .traits = [](const Options&) {
+            return Traits{.pace = Pace::own, .survives_loss = true};
+          }};
+}
+
+}  // namespace huddle

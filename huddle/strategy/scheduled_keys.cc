@@ -1,0 +1,123 @@
+#include <utility>
+
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
+#include "huddle/schedule/mixing.h"
+#include "huddle/strategy/scheduled.h"
+#include "huddle/strategy/shared_keys.h"
+
+namespace huddle {
+namespace {
+
+// The keys of all strategies of this kind, beside those of their schedule.
+std::vector<KeyInfo> scheduled_keys() {
+  return {choice_key("order", "after",
+                     "average after the local step, or before it as in the authors' vision code",
+                     {"after", "before"}),
+          slots_key(),
+          choice_key("payload", "model",
+                     "gradient: the ablation that averages gradients only and drifts apart",
+                     {"model", "gradient"}),
+          choice_key("overlap", "none",
+                     "backward: a bucket is stepped and travels while backward goes on below it",
+                     {"none", "backward"}),
+          {.name = "buckets",
+           .fallback = "1",
+           .help = "how many buckets the model travels in",
+           .minimum = 1,
+           .maximum = 1000},
+          choice_key("algorithm", "ring", "how a group averages; pairs always exchange directly",
+                     algorithm_names())};
+}
+
+ScheduledOptions scheduled_options(const Options& options) {
+  return {.order = options.text("order") == "before" ? ScheduledOptions::Order::before
+                                                     : ScheduledOptions::Order::after,
+          .overlap = options.text("overlap") == "backward" ? ScheduledOptions::Overlap::backward
+                                                           : ScheduledOptions::Overlap::none,
+          .slots = slot_policy(options),
+          .buckets = static_cast<int>(options.integer("buckets")),
+          .algorithm = parse_algorithm(options.text("algorithm"))};
+}
+
+// Throws UsageError unless the algorithm fits every group that will ever form.
+void check_groups(const Schedule& schedule, const Options& options,
+                  const StrategySetting& setting) {
+  const Algorithm algorithm = parse_algorithm(options.text("algorithm"));
+  if (fits_every_group(algorithm)) return;  // There may be thousands of groups.
+  if (schedule.period() == 0 && (algorithm == Algorithm::sharded || algorithm == Algorithm::pair))
+    throw UsageError(concat("algorithm=", options.text("algorithm"),
+                            " does not fit every random group; use ring or direct."));
+  if (schedule.global_every() > 0) check_algorithm(algorithm, schedule.members(), setting.cluster);
+  if (schedule.random() != nullptr) return;  // Never twice the same.
+  Partition before;
+  for (int phase = 0; phase < schedule.turn(); ++phase) {
+    const Partition groups = schedule.cycle_phase(phase);
+    if (groups == before) continue;
+    for (const Group& group : groups) check_algorithm(algorithm, group, setting.cluster);
+    before = groups;
+  }
+}
+
+// Gradients are averaged between backward and the local step, and nothing else ever is.
+void check_gradients(const Options& options) {
+  refuse_idle(options, "order",
+              "payload=gradient averages gradients before the local step and never a model, so "
+              "there is no order to choose; use payload=model");
+  if (slot_policy(options) != SlotPolicy::keep)
+    refuse_idle(options, "slots",
+                "payload=gradient leaves optimizer state with each worker; use payload=model");
+}
+
+void check_overlap(const Options& options, const StrategySetting& setting) {
+  require_rule(setting, "overlap=backward steps one bucket after another");
+  if (setting.clip_norm > 0)
+    throw UsageError(
+        "overlap=backward steps a bucket before all gradients are there, but clipping needs the "
+        "norm of all: "
+        "use overlap=none, or leave out --clip.");
+  if (options.text("order") == "before")
+    throw UsageError(
+        "overlap=backward averages right after each bucket's step, so it goes with order=after "
+        "only.");
+  if (options.text("payload") == "gradient")
+    throw UsageError(
+        "overlap=backward lets stepped parameters travel, so it goes with payload=model only.");
+  if (options.integer("buckets") == 1)
+    refuse_idle(options, "overlap",
+                "a single bucket is complete when backward ends, so nothing is left to hide "
+                "behind; use buckets=4");
+}
+
+MakeStrategy prepare(const Schedule& schedule, const Options& options,
+                     const StrategySetting& setting) {
+  check_groups(schedule, options, setting);
+  check_slots(options, setting);
+  if (options.text("overlap") == "backward") check_overlap(options, setting);
+  const bool by_gradients = options.text("payload") == "gradient";
+  if (by_gradients) check_gradients(options);
+  return [schedule, chosen = scheduled_options(options),
+          make = by_gradients ? make_scheduled_gradients : make_scheduled](
+             const StrategyContext& context) { return make(schedule, chosen, context); };
+}
+
+}  // namespace
+
+std::map<std::string, double> schedule_figures(const Schedule& schedule, WorkerId self) {
+  if (self != WorkerId{0}) return {};
+  return {{"schedule.period", static_cast<double>(schedule.period())},
+          {"schedule.mixing_factor", analyse_mixing(schedule, 0).mixing_factor}};
+}
+
+StrategyEntry scheduled_entry(SpecInfo info,
+                              std::function<Schedule(const Options&, const Cluster&)> schedule) {
+  for (KeyInfo& key : scheduled_keys()) info.keys.push_back(std::move(key));
+  return {.info = std::move(info),
+          .prepare =
+              [schedule](const Options& options, const StrategySetting& setting) {
+                return prepare(schedule(options, setting.cluster), options, setting);
+              },
+          .schedule = schedule};
+}
+
+}  // namespace huddle

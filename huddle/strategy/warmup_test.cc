@@ -1,0 +1,53 @@
+#include "huddle/strategy/warmup.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "huddle/strategy/registry.h"
+#include "tests/support/descent.h"
+
+namespace huddle {
+namespace {
+
+// Bits depend on how gradients are averaged, which strategies choose differently.
+std::string bsp_like(const std::string& name) {
+  const bool by_ring = name == "ds_sync" || name == "sesgd" || name == "random_groups";
+  return by_ring ? "bsp:algorithm=ring" : "bsp";
+}
+
+TEST(Warmup, IsSynchronousSgdWhateverFollows) {
+  for (const SpecInfo& info : known_strategies()) {
+    if (info.name == "bsp") continue;
+    const Descended warm = descend({.spec = info.name + ":warmup=6", .steps = 6, .run_steps = 6});
+    const Descended synchronous = descend({.spec = bsp_like(info.name), .steps = 6});
+    EXPECT_TRUE(same_bits(warm, synchronous)) << info.name;
+    EXPECT_EQ(warm.progress, synchronous.progress) << info.name;
+    EXPECT_EQ(warm.groups, synchronous.groups) << info.name;
+  }
+}
+
+TEST(Warmup, IsFollowedByTheStrategyFromOneModel) {
+  for (const SpecInfo& info : known_strategies()) {
+    if (info.name == "bsp") continue;
+    const Descended both = descend({.spec = info.name + ":warmup=4", .steps = 9, .run_steps = 9});
+    const Descended synchronous = descend({.spec = bsp_like(info.name), .steps = 9});
+    for (std::size_t step = 0; step < 4; ++step)
+      EXPECT_EQ(both.path[step], synchronous.path[step]) << info.name << " at step " << step;
+    EXPECT_NE(both.path[8], synchronous.path[8]) << info.name;
+    for (std::size_t step = 1; step < 9; ++step)
+      EXPECT_GE(both.progress[step], both.progress[step - 1]) << info.name;
+    EXPECT_GT(both.progress[8], 4) << info.name;
+    EXPECT_LE(both.progress[8], 9.0 + 1) << info.name << " counts the next step of others at most";
+  }
+}
+
+TEST(Warmup, IsResumedWithinAndBehind) {
+  for (const char* const spec : {"sesgd:warmup=5", "local_sgd:tau=3,warmup=5"})
+    for (const int after : {2, 5, 7})
+      EXPECT_TRUE(
+          same_bits(descend({.spec = spec, .resume_after = after}), descend({.spec = spec})))
+          << spec << " after " << after;
+}
+
+}  // namespace
+}  // namespace huddle
