@@ -77,7 +77,8 @@ Cluster sixteen(Seconds compute) {
 
 // What a ring of all workers takes for one byte of the model, where latency is 0.
 Seconds seconds_per_byte(const Cluster& cluster) {
-  return ring_seconds(FlatNetwork{kWorkers, {0, cluster.nic_bytes_per_second}}, Payload{1});
+  return ring_seconds(FlatNetwork{kWorkers, {0, cluster.topology.nic_bytes_per_second}},
+                      Payload{1});
 }
 
 void print_hidden_exchange(BenchSize size, MustHold& must_hold) {
@@ -87,7 +88,7 @@ void print_hidden_exchange(BenchSize size, MustHold& must_hold) {
           : std::vector{0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.5, 2.0, 2.5, 3.0};
   const int rounds = size == BenchSize::tiny ? 5 : 100;
   Cluster cluster = sixteen(0.1);
-  cluster.nic_bytes_per_second = 1.25e9;
+  cluster.topology.nic_bytes_per_second = 1.25e9;
   const std::string strategy = concat("overlap_local_sgd:tau=", kTau, ",algorithm=ring");
   const Seconds round = kTau * cluster.compute_per_step;
   fmt::print(
@@ -123,9 +124,9 @@ void print_reported_figure(BenchSize size, MustHold& must_hold) {
   constexpr double kModelBytes = 44.7e6;
   constexpr double kShare = 0.346;
   Cluster cluster = sixteen(0);
-  cluster.nic_bytes_per_second = 5e9;
-  cluster.latency_in_rack = 5e-5;
-  const Link link{cluster.latency_in_rack, cluster.nic_bytes_per_second};
+  cluster.topology.nic_bytes_per_second = 5e9;
+  cluster.topology.latency_in_rack = 5e-5;
+  const Link link{cluster.topology.latency_in_rack, cluster.topology.nic_bytes_per_second};
   cluster.compute_per_step = ring_seconds(FlatNetwork{kWorkers, link}, {kModelBytes}) / kShare;
   Cluster uneven = cluster;
   uneven.jitter = 0.05;
@@ -134,7 +135,7 @@ void print_reported_figure(BenchSize size, MustHold& must_hold) {
       "\n{} workers, 40 Gb/s, {} latency, {}, T_c {}, {} steps; 34.6 % -> 1.5 % is a figure "
       "reported for the paper by third parties\n\n"
       "| strategy | communication / computation | with 5 % jitter of T_c |\n| --- | --- | --- |\n",
-      kWorkers, format_seconds(cluster.latency_in_rack), format_bytes(kModelBytes),
+      kWorkers, format_seconds(cluster.topology.latency_in_rack), format_bytes(kModelBytes),
       format_seconds(cluster.compute_per_step), steps);
   const auto communication = [&](const Cluster& where, const std::string& strategy) {
     const Times times = simulate(where, kModelBytes, options_for(where, strategy, steps));

@@ -70,10 +70,10 @@ Time simulate_bare(const Extent& extent) {
   std::vector<const sg::Link*> in;
   for (int worker = 0; worker < extent.workers; ++worker) {
     hosts.push_back(zone->create_host(concat("worker ", worker), 1e9));
-    out.push_back(zone->create_link(concat("out ", worker), kNetwork.nic_bytes_per_second)
-                      ->set_latency(kNetwork.latency_in_rack)
+    out.push_back(zone->create_link(concat("out ", worker), kNetwork.topology.nic_bytes_per_second)
+                      ->set_latency(kNetwork.topology.latency_in_rack)
                       ->seal());
-    in.push_back(zone->create_link(concat("in ", worker), kNetwork.nic_bytes_per_second)
+    in.push_back(zone->create_link(concat("in ", worker), kNetwork.topology.nic_bytes_per_second)
                      ->set_latency(0)
                      ->seal());
   }
@@ -141,7 +141,7 @@ void compare_with_bare(BenchSize size, MustHold& must_hold) {
   fmt::print(
       "{} a model, 10 Gb/s, {} latency, {} compute; median of {} in turns\n\n"
       "| simulation | seconds | processor seconds | virtual seconds |\n| --- | --- | --- | --- |\n",
-      format_bytes(kModelBytes), format_seconds(kNetwork.latency_in_rack),
+      format_bytes(kModelBytes), format_seconds(kNetwork.topology.latency_in_rack),
       format_seconds(kNetwork.compute_per_step), rounds);
   const std::string extent = concat(pairs.workers, " workers x ", pairs.steps, " steps");
   print_row("`sesgd`, " + extent, huddle);

@@ -14,8 +14,8 @@ namespace huddle {
 inline Cluster local_network(int workers) {
   Cluster cluster;
   cluster.workers = workers;
-  cluster.nic_bytes_per_second = 1.25e9;
-  cluster.latency_in_rack = 1e-4;
+  cluster.topology.nic_bytes_per_second = 1.25e9;
+  cluster.topology.latency_in_rack = 1e-4;
   cluster.compute_per_step = 0.035;
   return cluster;
 }

@@ -164,7 +164,7 @@ class ALoss : public testing::TestWithParam<std::tuple<const char*, double>> {};
 TEST_P(ALoss, IsNamedAndHoldsUpNobody) {
   const auto& [strategy, time] = GetParam();
   Cluster cluster = eight();
-  cluster.nic_bytes_per_second = 1e9;  // Exchanges take time, so that a death can hit one.
+  cluster.topology.nic_bytes_per_second = 1e9;  // Exchanges take time, so that a death can hit one.
   cluster.deaths = {{.worker = {3}, .step = {}, .time = time}};
   const Timed timed = time_on(cluster, strategy, 20);
   if (timed.result.error) std::rethrow_exception(timed.result.error);
@@ -183,7 +183,7 @@ class AServersLoss : public testing::TestWithParam<std::tuple<const char*, int, 
 TEST_P(AServersLoss, EndsTheRunAndNamesWhoHeldWhat) {
   const auto& [strategy, worker, time] = GetParam();
   Cluster cluster = eight();
-  cluster.nic_bytes_per_second = 1e9;
+  cluster.topology.nic_bytes_per_second = 1e9;
   cluster.deaths = {{.worker = {worker}, .step = {}, .time = time}};
   const Timed timed = time_on(cluster, strategy, 20);
   ASSERT_TRUE(timed.result.error);
@@ -232,7 +232,8 @@ TEST(SimAsync, TheLossOfAdPsgdsCounterEndsTheRunAndIsNamed) {
 // Equal workers: everybody sends and receives at once, all but its own slice, there and back.
 Seconds exchange_time(const Cluster& cluster) {
   const double share = static_cast<double>(cluster.workers - 1) / cluster.workers;
-  return 2 * (share * 1e8 / cluster.nic_bytes_per_second + cluster.latency_in_rack);
+  return 2 *
+         (share * 1e8 / cluster.topology.nic_bytes_per_second + cluster.topology.latency_in_rack);
 }
 
 class OfEqualWorkers : public testing::TestWithParam<std::tuple<const char*, int>> {};
@@ -243,8 +244,8 @@ TEST_P(OfEqualWorkers, EachTakesItsShareInTheTimeOfTheClosedForm) {
   Cluster cluster = eight();
   cluster.workers = workers;
   cluster.compute_per_step = 0.01;
-  cluster.nic_bytes_per_second = 1e9;
-  cluster.latency_in_rack = 0.002;
+  cluster.topology.nic_bytes_per_second = 1e9;
+  cluster.topology.latency_in_rack = 0.002;
   const std::int64_t steps = 30;
   const Timed timed = time_on(cluster, strategy, steps);
   if (timed.result.error) std::rethrow_exception(timed.result.error);
@@ -267,7 +268,7 @@ TEST(SimAsync, EqualWorkersThatAreNotInStepTakeNearlyEqualShares) {
   Cluster cluster = eight();
   cluster.compute_per_step = 0.05;
   cluster.jitter = 0.3;
-  cluster.nic_bytes_per_second = 1e9;
+  cluster.topology.nic_bytes_per_second = 1e9;
   const Timed timed = time_on(cluster, "asp", 50);
   for (const auto& [worker, taken] : timed.steps)
     EXPECT_NEAR(static_cast<double>(taken), 50, 3) << worker;
@@ -280,7 +281,7 @@ class WhatAWorkerSends : public testing::TestWithParam<const char*> {};
 TEST_P(WhatAWorkerSends, IsWhatARingWouldSend) {
   Cluster cluster = eight();
   cluster.jitter = 0.3;
-  cluster.nic_bytes_per_second = 1e9;
+  cluster.topology.nic_bytes_per_second = 1e9;
   const Timed timed = time_on(cluster, GetParam(), 20);
   EXPECT_NEAR(timed.result.summary.bytes_sent_per_worker / (2 * 1e8 * 7 / 8 * 20.5), 1, 1e-4);
 }
@@ -291,7 +292,7 @@ INSTANTIATE_TEST_SUITE_P(SimAsync, WhatAWorkerSends,
 TEST(SimAsync, BackwardHidesAPushThatFitsIntoIt) {
   Cluster cluster = eight();
   cluster.workers = 2;
-  cluster.nic_bytes_per_second = 1e9;
+  cluster.topology.nic_bytes_per_second = 1e9;
   const Timed timed = time_on(cluster, "asp:buckets=8", 20);
   for (const auto& [worker, taken] : timed.steps)
     EXPECT_NEAR(timed.blocked.at(worker) / static_cast<double>(taken), 0.05 + 0.05 / 8, 0.001);
@@ -299,7 +300,7 @@ TEST(SimAsync, BackwardHidesAPushThatFitsIntoIt) {
 
 TEST(SimAsync, AnAdPsgdExchangeHidesBehindComputing) {
   Cluster cluster = eight();
-  cluster.nic_bytes_per_second = 1e9;
+  cluster.topology.nic_bytes_per_second = 1e9;
   EXPECT_NEAR(rate(cluster, "ad_psgd", 50), 8, 0.1);
 }
 
@@ -307,7 +308,7 @@ TEST(SimAsync, AnAdPsgdExchangeTakesOneModelEachWay) {
   Cluster cluster = eight();
   cluster.workers = 2;
   cluster.compute_per_step = 0;
-  cluster.nic_bytes_per_second = 1e9;
+  cluster.topology.nic_bytes_per_second = 1e9;
   const Timed timed = time_on(cluster, "ad_psgd", 20);
   EXPECT_NEAR(timed.blocked.at(0) / static_cast<double>(timed.steps.at(0)), 0.1, 0.002);
 }

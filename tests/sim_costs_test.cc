@@ -34,10 +34,10 @@ void PrintTo(const Racks& racks, std::ostream* out) {
 Cluster cluster_of(const Racks& racks) {
   Cluster cluster;
   cluster.workers = racks.racks * racks.per_rack;
-  cluster.workers_per_rack = racks.per_rack;
-  cluster.nic_bytes_per_second = racks.nic;
-  cluster.uplink_bytes_per_second = racks.uplink;
-  cluster.latency_in_rack = cluster.latency_between_racks = racks.latency;
+  cluster.topology = in_equal_racks({.racks = racks.racks, .workers = racks.per_rack});
+  cluster.topology.nic_bytes_per_second = racks.nic;
+  cluster.topology.uplink_bytes_per_second = racks.uplink;
+  cluster.topology.latency_in_rack = cluster.topology.latency_between_racks = racks.latency;
   return cluster;
 }
 
@@ -59,11 +59,11 @@ Seconds simulated(const Exercise& exercise, const GroupOf& group_of) {
       static_cast<std::int64_t>(exercise.payload.bytes / exercise.payload.buckets / 4);
   Seconds longest = 0;
   make_sim_launcher({.cluster = exercise.cluster})->run([&](Endpoint& endpoint) {
-    Averager averager(
-        whole_messages_if_virtual({.algorithm = exercise.algorithm,
-                                   .workers_per_rack = exercise.cluster.workers_per_rack,
-                                   .overlap = exercise.overlap},
-                                  endpoint));
+    Averager averager(whole_messages_if_virtual(
+        {.algorithm = exercise.algorithm,
+         .topology = std::make_shared<const Topology>(exercise.cluster.topology),
+         .overlap = exercise.overlap},
+        endpoint));
     const at::Tensor bucket = at::empty({elements}, at::TensorOptions().device(at::kMeta));
     const Group group = group_of(endpoint.self());
     for (int i = 0; i < exercise.payload.buckets; ++i)
@@ -90,8 +90,8 @@ class FlatCosts : public testing::TestWithParam<std::tuple<Seconds, int>> {
   Exercise exercise() const {
     Exercise exercise;
     exercise.cluster.workers = 16;
-    exercise.cluster.nic_bytes_per_second = network().link.bytes_per_second;
-    exercise.cluster.latency_in_rack = network().link.latency;
+    exercise.cluster.topology.nic_bytes_per_second = network().link.bytes_per_second;
+    exercise.cluster.topology.latency_in_rack = network().link.latency;
     exercise.payload = {102.4e6, std::get<int>(GetParam())};
     return exercise;
   }
@@ -142,8 +142,8 @@ TEST_P(FlatCosts, PairsSideBySide) {
 TEST(SmallCosts, OfDirectAreTwoLatencies) {
   Exercise exercise{.cluster = {}, .payload = {16e3}, .algorithm = Algorithm::direct};
   exercise.cluster.workers = 16;
-  exercise.cluster.nic_bytes_per_second = 1.25e9;
-  exercise.cluster.latency_in_rack = 0.01;
+  exercise.cluster.topology.nic_bytes_per_second = 1.25e9;
+  exercise.cluster.topology.latency_in_rack = 0.01;
   expect_within(0.01, simulated(exercise, [](WorkerId) { return Group::everyone(16); }),
                 direct_seconds({16, {0.01, 1.25e9}}, exercise.payload));
 }

@@ -25,7 +25,7 @@ constexpr Deadline kPatience{1e6};  // Virtual time is free.
 Cluster of_workers(int workers) {
   Cluster cluster;
   cluster.workers = workers;
-  cluster.nic_bytes_per_second = kSpeed;
+  cluster.topology.nic_bytes_per_second = kSpeed;
   return cluster;
 }
 
@@ -103,7 +103,7 @@ class QueuedAtACut : public testing::TestWithParam<Time> {};
 TEST_P(QueuedAtACut, FailsAtBothEndsWithTheMessageBeforeIt) {
   const Time cut = GetParam();
   Cluster cluster = of_workers(2);
-  cluster.latency_in_rack = 0.01;
+  cluster.topology.latency_in_rack = 0.01;
   cluster.cuts = {{.place = place_of(kReceiver), .time = cut}};
   int failed = 0;
   const auto launcher = make_sim_launcher({.cluster = cluster});
@@ -161,7 +161,7 @@ class CutAtTheBeginning : public testing::TestWithParam<BeginningCase> {};
 
 TEST_P(CutAtTheBeginning, LosesThatPeerAtOnceAndNobodyElse) {
   Cluster cluster = of_workers(3);
-  cluster.nic_bytes_per_second = GetParam().bytes_per_second;
+  cluster.topology.nic_bytes_per_second = GetParam().bytes_per_second;
   cluster.network_model = GetParam().model;
   cluster.background = GetParam().background;
   cluster.cuts = {{.place = place_of(kReceiver), .time = 0}};
@@ -195,9 +195,9 @@ constexpr double kTcpBandwidth = 0.97;
 Cluster over_tcp() {
   Cluster cluster = of_workers(4);
   cluster.network_model = Cluster::NetworkModel::tcp;
-  cluster.latency_in_rack = 0.1;
+  cluster.topology.latency_in_rack = 0.1;
   for (int worker = 0; worker < 4; ++worker)
-    cluster.link_overrides.push_back(
+    cluster.topology.link_overrides.push_back(
         {.place = {Place::Kind::worker, worker}, .extra_latency = worker * worker * 1e-7});
   return cluster;
 }
@@ -232,7 +232,7 @@ TEST(SimTcp, EveryPairHasItsOwnLatencyAndEveryLinkItsOwnBytes) {
 // Two workers that exchange a model in 0.1 s, over and over, and never compute.
 Cluster without_computing() {
   Cluster cluster = of_workers(2);
-  cluster.nic_bytes_per_second = 1e9;
+  cluster.topology.nic_bytes_per_second = 1e9;
   return cluster;
 }
 
@@ -268,7 +268,8 @@ TEST(SimWithoutComputing, APauseIsRefusedBecauseItHasNothingToBePartOf) {
 // A ring over four connections, of which that of worker 2 is the slowest by name.
 std::string bottleneck_of_ring(const std::vector<Background>& background) {
   Cluster cluster = of_workers(4);
-  cluster.link_overrides = {{.place = {Place::Kind::worker, 2}, .bytes_per_second = 0.6 * kSpeed}};
+  cluster.topology.link_overrides = {
+      {.place = {Place::Kind::worker, 2}, .bytes_per_second = 0.6 * kSpeed}};
   cluster.background = background;
   const TrainResult result = timed(cluster, "bsp:algorithm=ring", 1e6, 4);
   if (result.error) std::rethrow_exception(result.error);
@@ -300,7 +301,7 @@ TEST(SimBottleneck, IsTheLinkOnWhichOthersThatGiveWayLeaveLeast) {
 
 TEST(Sim, AnEmptyMessageDoesNotOvertakeTheOneBeforeIt) {
   Cluster cluster = of_workers(2);
-  cluster.latency_in_rack = 0.01;
+  cluster.topology.latency_in_rack = 0.01;
   make_sim_launcher({.cluster = cluster})->run([](Endpoint& endpoint) {
     std::vector<Pending> messages;
     messages.push_back(begin_message(endpoint, numbered(0), at::zeros({0})));

@@ -50,8 +50,8 @@ void expect_estimate(const MemoryNeed& need, double before, const Bounds& bounds
 Cluster lan(int workers) {
   Cluster cluster;
   cluster.workers = workers;
-  cluster.nic_bytes_per_second = 1.25e9;
-  cluster.latency_in_rack = 1e-4;
+  cluster.topology.nic_bytes_per_second = 1.25e9;
+  cluster.topology.latency_in_rack = 1e-4;
   cluster.compute_per_step = 0.035;
   return cluster;
 }

@@ -162,7 +162,7 @@ TEST(SimPReduce, PairsInLockstepBecomeOneWithTheFilter) {
 TEST(SimPReduce, ControlCostsTwoLatencies) {
   Cluster cluster = eight();
   cluster.workers = 16;
-  cluster.latency_in_rack = 0.01;
+  cluster.topology.latency_in_rack = 0.01;
   const auto launcher = make_sim_launcher({.cluster = cluster});
   const TrainResult result = time_strategy(
       *launcher, 1e6, options_for(cluster, "p_reduce:group=16,algorithm=halving_doubling", 20),
@@ -180,8 +180,8 @@ constexpr Seconds kLatency = 0.1;
 Cluster with_every_phase() {
   Cluster cluster = eight();
   cluster.jitter = 0.2;
-  cluster.latency_in_rack = kLatency;
-  cluster.nic_bytes_per_second = 4e6;  // 1 s for the average of a model of 3 MB by three.
+  cluster.topology.latency_in_rack = kLatency;
+  cluster.topology.nic_bytes_per_second = 4e6;  // 1 s for the average of a model of 3 MB by three.
   return cluster;
 }
 

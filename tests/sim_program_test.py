@@ -163,6 +163,21 @@ class Simulation(TemporaryFolder):
         answer = huddle("train", *common, "--resume", saved, "--racks", "4x1", "--steps", 8)
         self.assertEqual(answer.returncode, 2, answer.stderr)
 
+    def test_racks_may_differ_in_size(self):
+        file = self.folder / "uneven.toml"
+        file.write_text('[racks]\nsizes = [3, 1, 2]\n[network]\nnic = "10Gbps"\nuplink = "1Gbps"\n')
+        saved = self.folder / "saved"
+        common = ("--engine", "sim", "--quiet")
+        strategies = ("bsp:algorithm=leader", "bsp:algorithm=scattered_ring", "local_sgd:scope=grid", "ds_sync")
+        for strategy in strategies:
+            answer = huddle("train", *common, "--cluster", file, "--steps", 4, "--strategy", strategy, "--save", saved)
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+            answer = huddle("train", *common, "--resume", saved, "--cluster", file, "--steps", 8)
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+        for strategy in ("bsp:algorithm=sharded", "ds_sync:schedule=rotating", "local_sgd:inner=rack"):
+            answer = huddle("train", *common, "--cluster", file, "--steps", 4, "--strategy", strategy)
+            self.assertEqual(answer.returncode, 2, answer.stderr)
+
     def test_an_injected_death_names_worker_and_step(self):
         answer = huddle("train", "--engine", "sim", "--workers", 5, "--steps", 50, "--kill", "2@7+1")
         self.assertEqual(answer.returncode, 1, answer.stderr)

@@ -32,7 +32,7 @@ TrainOptions options_for(const Cluster& cluster, const std::string& strategy, st
   return {.strategy = strategy,
           .workers = cluster.workers,
           .steps = steps,
-          .workers_per_rack = cluster.workers_per_rack,
+          .topology = std::make_shared<const Topology>(cluster.topology),
           .compute = {cluster.compute_per_step, cluster.backward_share}};
 }
 
@@ -89,10 +89,10 @@ TEST(Sim, APersistentlySlowWorkerSetsEverybodysPace) {
 // so the plain times are formulas.
 Cluster racks() {
   Cluster cluster = sixteen();
-  cluster.workers_per_rack = 4;
+  cluster.topology = in_racks({4, 4, 4, 4});
   cluster.compute_per_step = 0.01;
-  cluster.nic_bytes_per_second = 1.25e9;
-  cluster.uplink_bytes_per_second = 5e9;
+  cluster.topology.nic_bytes_per_second = 1.25e9;
+  cluster.topology.uplink_bytes_per_second = 5e9;
   return cluster;
 }
 
@@ -100,21 +100,22 @@ constexpr Seconds kRowOfFour = 2 * 3. / 4 * 1e8 / 1.25e9;
 
 TEST(SimSensitivity, AHalvedUplinkLeavesAveragesInsideRacksAlone) {
   Cluster cluster = racks();
-  cluster.uplink_bytes_per_second = 2.5e9;
+  cluster.topology.uplink_bytes_per_second = 2.5e9;
   EXPECT_NEAR(step_time(cluster, "ds_sync:schedule=fixed,radices=4x4", 10), 0.01 + kRowOfFour,
               1e-6);
 }
 
 TEST(SimSensitivity, AHalvedUplinkSlowsTheGridsPhaseAcrossRacks) {
   Cluster cluster = racks();
-  cluster.uplink_bytes_per_second = 2.5e9;  // Four rings share it: half of what each could use.
+  cluster.topology.uplink_bytes_per_second =
+      2.5e9;  // Four rings share it: half of what each could use.
   EXPECT_NEAR(step_time(cluster, "ds_sync:radices=4x4", 10), 0.01 + 1.5 * kRowOfFour, 1e-3);
 }
 
 TEST(SimSensitivity, LatencyCostsARingThirtyTimesWhatItCostsAPair) {
   Cluster cluster = sixteen();
   cluster.compute_per_step = 0.01;
-  cluster.latency_in_rack = 0.001;
+  cluster.topology.latency_in_rack = 0.001;
   EXPECT_NEAR(step_time(cluster, "bsp:algorithm=ring,overlap=none,buckets=1", 10),
               0.01 + 30 * 0.001, 1e-6);
 }
@@ -122,13 +123,13 @@ TEST(SimSensitivity, LatencyCostsARingThirtyTimesWhatItCostsAPair) {
 TEST(SimSensitivity, LatencyCostsAPairOnce) {
   Cluster cluster = sixteen();
   cluster.compute_per_step = 0.01;
-  cluster.latency_in_rack = 0.001;
+  cluster.topology.latency_in_rack = 0.001;
   EXPECT_NEAR(step_time(cluster, "sesgd", 10), 0.01 + 0.001, 1e-6);
 }
 
 TEST(SimSensitivity, BackwardHidesAnExchangeThatFitsIntoIt) {
   Cluster cluster = sixteen();
-  cluster.nic_bytes_per_second = 1.25e9;
+  cluster.topology.nic_bytes_per_second = 1.25e9;
   // Eight buckets of 12.5 MB in a ring of 16 take 18.75 ms each; backward of one takes 83 ms.
   EXPECT_NEAR(step_time(cluster, "bsp:buckets=8,algorithm=ring", 10), 1 + 0.01875, 1e-3);
 }
@@ -136,7 +137,7 @@ TEST(SimSensitivity, BackwardHidesAnExchangeThatFitsIntoIt) {
 TEST(SimSensitivity, TrafficThatDoesNotGiveWayTakesItsShare) {
   Cluster cluster = sixteen();
   cluster.compute_per_step = 0.01;
-  cluster.nic_bytes_per_second = 1.25e9;
+  cluster.topology.nic_bytes_per_second = 1.25e9;
   cluster.background = {{.place = {Place::Kind::worker, 3}, .bytes_per_second = 0.625e9}};
   EXPECT_NEAR(step_time(cluster, "bsp:algorithm=ring,overlap=none", 10), 0.01 + 0.3, 2e-3);
 }
@@ -144,7 +145,7 @@ TEST(SimSensitivity, TrafficThatDoesNotGiveWayTakesItsShare) {
 TEST(SimSensitivity, TrafficThatGivesWayIsOneMoreFlow) {
   Cluster cluster = sixteen();
   cluster.compute_per_step = 0.01;
-  cluster.nic_bytes_per_second = 1.25e9;
+  cluster.topology.nic_bytes_per_second = 1.25e9;
   cluster.background = {
       {.place = {Place::Kind::worker, 3}, .bytes_per_second = 1.25e9, .elastic = true}};
   EXPECT_NEAR(step_time(cluster, "bsp:algorithm=ring,overlap=none", 10), 0.01 + 0.3, 2e-3);
@@ -154,7 +155,7 @@ TEST(SimSensitivity, ALinkThatVariesCostsWhatItLacks) {
   Cluster cluster = sixteen();
   cluster.workers = 2;
   cluster.compute_per_step = 0.01;
-  cluster.nic_bytes_per_second = 1.25e9;
+  cluster.topology.nic_bytes_per_second = 1.25e9;
   cluster.variations = {
       {.place = {Place::Kind::worker, 0}, .lowest = 0.5, .highest = 0.5, .every = 0.03}};
   EXPECT_NEAR(step_time(cluster, "sesgd", 10), 0.01 + 0.16, 1e-3);
@@ -162,7 +163,7 @@ TEST(SimSensitivity, ALinkThatVariesCostsWhatItLacks) {
 
 TEST(Sim, BytesAndBusyTimeOfLinksNameTheBottleneck) {
   Cluster cluster = racks();
-  cluster.uplink_bytes_per_second = 1.25e9;
+  cluster.topology.uplink_bytes_per_second = 1.25e9;
   const auto launcher = make_sim_launcher({.cluster = cluster});
   time_strategy(*launcher, 1e8, options_for(cluster, "ds_sync:radices=4x4", 4),
                 [](const StepRecord&) {});
@@ -196,7 +197,7 @@ TEST(Sim, AnUnfinishedExchangeIsAnError) {
 TEST(Sim, ACutLinkLosesThePeerInTheMiddleOfAMessage) {
   Cluster cluster = sixteen();
   cluster.workers = 2;
-  cluster.nic_bytes_per_second = 1e6;
+  cluster.topology.nic_bytes_per_second = 1e6;
   cluster.cuts = {{.place = {Place::Kind::worker, 1}, .time = 0.5}};
   Time noticed = 0;
   EXPECT_THROW(make_sim_launcher({.cluster = cluster})->run([&](Endpoint& endpoint) {

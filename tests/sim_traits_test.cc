@@ -32,8 +32,8 @@ Cluster of_five() {
   Cluster cluster;
   cluster.workers = 5;
   cluster.compute_per_step = 0.1;
-  cluster.nic_bytes_per_second = 1e9;
-  cluster.latency_in_rack = 1e-4;
+  cluster.topology.nic_bytes_per_second = 1e9;
+  cluster.topology.latency_in_rack = 1e-4;
   return cluster;
 }
 

@@ -26,7 +26,7 @@ Fields flat_fields(const nlohmann::json& input, const Payload& payload) {
 
 Fields rack_fields(const nlohmann::json& input, const Payload& payload) {
   const RackNetwork racks{.racks = input.at("racks"),
-                          .workers_per_rack = input.at("per_rack"),
+                          .per_rack = input.at("per_rack"),
                           .latency = input.at("alpha"),
                           .nic_bytes_per_second = input.at("nic"),
                           .uplink_bytes_per_second = input.at("uplink")};

@@ -30,7 +30,7 @@ SchedulePattern pattern_of(const json& input) {
   if (kind == "shuffle_exchange") return shuffle_exchange(input.at("n"), input.at("k"));
   if (kind == "ds_sync_four") return authors_pattern();
   if (kind == "rotating_representative")
-    return rotating_pattern({.racks = input.at("racks"), .workers_per_rack = input.at("per_rack")});
+    return rotating_pattern({.racks = input.at("racks"), .per_rack = input.at("per_rack")});
   if (kind == "orthogonal_halves") return halves_pattern(input.at("N"));
   if (kind == "custom") return table_pattern(input.at("phases"));
   throw Error("unknown kind of schedule " + kind);

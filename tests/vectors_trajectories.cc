@@ -12,6 +12,7 @@
 #include "huddle/strategy/registry.h"
 #include "huddle/strategy/step_loop.h"
 #include "huddle/transport/threads/launcher.h"
+#include "tests/support/equal_racks.h"
 #include "tests/support/in_child.h"
 #include "tests/vectors.h"
 #ifdef HUDDLE_WITH_SIM
@@ -167,7 +168,9 @@ Trajectory run(const nlohmann::json& problem, const nlohmann::json& input, const
     const UpdateRule rule({.learning_rate = rates.front(), .momentum = input.at("momentum")});
     Replica replica(x, gradients, at::zeros({0}, x.options()), {x.numel()}, rule);
     const nlohmann::json schedule = input.at("params").value("schedule", nlohmann::json::object());
-    const Averaging averaging{.workers_per_rack = schedule.value("per_rack", 0), .deadline = {60}};
+    const Averaging averaging{
+        .topology = shared_racks(endpoint.workers(), schedule.value("per_rack", 0)),
+        .deadline = {60}};
     StepLoop loop(endpoint, replica,
                   [&](const StrategyContext& context) { return strategy_of(input, spec, context); },
                   {.averaging = averaging});

@@ -1,7 +1,9 @@
 #include "huddle/base/text.h"
 
 #include <algorithm>
-#include <vector>
+#include <charconv>
+
+#include "huddle/base/error.h"
 
 namespace huddle {
 namespace {
@@ -29,6 +31,29 @@ std::string joined(std::span<const std::string> items, std::string_view separato
   std::string text;
   for (std::size_t i = 0; i < items.size(); ++i) text += concat(i == 0 ? "" : separator, items[i]);
   return text;
+}
+
+std::string joined(std::span<const int> counts, char separator) {
+  std::string text;
+  for (const int count : counts) {
+    if (!text.empty()) text += separator;
+    text += std::to_string(count);
+  }
+  return text;
+}
+
+std::vector<int> parse_counts(std::string_view what, std::string_view text, char separator) {
+  std::vector<int> counts;
+  const char* place = text.data();
+  const char* const end = place + text.size();
+  while (true) {
+    const auto [after, error] = std::from_chars(place, end, counts.emplace_back());
+    if (error != std::errc() || (after != end && *after != separator))
+      throw UsageError(concat(what, " '", text, "' is not of the form 4", separator,
+                              "4 (whole numbers with ", separator, " between)."));
+    if (after == end) return counts;
+    place = after + 1;
+  }
 }
 
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {

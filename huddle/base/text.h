@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace huddle {
 
@@ -19,6 +20,10 @@ std::string concat(const Parts&... parts) {
 
 // "a, b, c".
 std::string joined(std::span<const std::string> items, std::string_view separator = ", ");
+
+// {4, 4} as "4x4", and back. Throws UsageError on anything else; `what` names it in the message.
+std::string joined(std::span<const int> counts, char separator);
+std::vector<int> parse_counts(std::string_view what, std::string_view text, char separator);
 
 // The candidate nearest to `word` by edit distance, or "" when none is close enough to be a likely
 // typo.

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "huddle/base/error.h"
+
 namespace huddle {
 namespace {
 
@@ -48,6 +50,14 @@ TEST(Nearest, CountsInsertionsDeletionsAndSubstitutions) {
 
 TEST(Nearest, PrefersTheClosestAndThenTheFirst) {
   EXPECT_EQ(nearest("aaaa", Words{"aabb", "aaab", "aaac"}), "aaab");
+}
+
+TEST(Counts, AreJoinedAndReadBack) {
+  EXPECT_EQ(joined(std::vector{4, 2, 3}, 'x'), "4x2x3");
+  EXPECT_EQ(parse_counts("radices", "4x2x3", 'x'), (std::vector{4, 2, 3}));
+  EXPECT_EQ(parse_counts("--racks", "12", '+'), (std::vector{12}));
+  for (const char* text : {"", "4x", "x4", "4,4", "4x4x", "four", "4 x4", "99999999999", "4+4"})
+    EXPECT_THROW(parse_counts("radices", text, 'x'), UsageError) << text;
 }
 
 TEST(UnknownValue, NamesTheValueTheNearestAndAllAllowed) {

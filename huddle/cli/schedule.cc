@@ -46,7 +46,7 @@ struct ScheduleConfig {
 Schedule schedule_of(const ScheduleConfig& config) {
   Cluster cluster;
   cluster.workers = config.workers;
-  cluster.workers_per_rack = parse_racks(config.racks, config.workers);
+  cluster.topology = parse_racks(config.racks, config.workers);
   return huddle::schedule_of(config.strategy, cluster);
 }
 
@@ -251,7 +251,8 @@ void add_schedule_command(CLI::App& program, int& status) {
                    fmt::format("{}, with keys", joined(strategies_with_schedule())))
       ->required();
   command->add_option("--workers", config->workers, "how many train")->capture_default_str();
-  command->add_option("--racks", config->racks, "racks x workers per rack, as 2x4");
+  command->add_option("--racks", config->racks,
+                      "racks x workers per rack, as 2x4, or the workers of each, as 4+4+2");
   command->add_flag("--json", config->as_json, "for programs: one JSON object");
   add_ranges(*command, std::vector<NumberOption>{
                            {.name = "--workers", .least = 1, .most = 1 << 20, .example = "8"}});

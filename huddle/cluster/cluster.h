@@ -1,5 +1,5 @@
-// A cluster as strategies and engines see it: racks of workers, the links between them, how fast
-// everything is, and what is going to go wrong.
+// A cluster as engines see it: its workers, who is near whom, how fast everything is, and what is
+// going to go wrong.
 //
 // One description serves every engine: the simulated one computes with it, the threads one injects
 // it in real time. A default cluster is one rack with links that cost nothing and workers that are
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "huddle/base/ids.h"
-#include "huddle/cluster/connection.h"
+#include "huddle/cluster/topology.h"
 
 namespace huddle {
 
@@ -75,15 +75,9 @@ struct Cluster {
 
   std::string name;
   int workers = 1;
-  int workers_per_rack = 0;  // 0: all in one rack.
+  Topology topology;
 
   NetworkModel network_model = NetworkModel::alpha_beta;
-  double nic_bytes_per_second = kUnlimited;     // Of a worker's connection, each direction.
-  double uplink_bytes_per_second = kUnlimited;  // Of all traffic between a rack and the others.
-  Seconds latency_in_rack = 0;
-  Seconds latency_between_racks = 0;
-  std::vector<LinkOverride> link_overrides;
-  std::vector<Path> paths;
   std::vector<Background> background;
   std::vector<Variation> variations;
   std::vector<Cut> cuts;
@@ -101,14 +95,6 @@ struct Cluster {
 
   double wire_bytes = 0;  // What the model counts for on the network (units.h); 0: what it is.
   std::uint64_t seed = 0;
-
-  int rack_of(WorkerId worker) const {
-    return workers_per_rack == 0 ? 0 : worker.value / workers_per_rack;
-  }
-  int racks() const {
-    if (workers_per_rack == 0) return 1;
-    return workers / workers_per_rack + (workers % workers_per_rack == 0 ? 0 : 1);
-  }
 
   // How long `work` seconds of one step's computation take on `worker`: slowed down, jittered and
   // paused. Linear in `work`: a pause is spread over the step's `compute_per_step`, so that the

@@ -1,9 +1,10 @@
 #include "huddle/cluster/cluster_file.h"
 
-#include <limits>
+#include <functional>
 #include <map>
 #include <utility>
 
+#include "huddle/base/error.h"
 #include "huddle/base/text.h"
 #include "huddle/cluster/cluster_problems.h"
 #include "huddle/config/config_file.h"
@@ -92,31 +93,35 @@ class ClusterReader {
       knows_workers_ = true;
     }
     file_.one("racks", [&](ConfigSection& racks) {
-      racks.needs({"count", "workers"});
+      const auto sizes = racks.counts("sizes");
+      if (!sizes) racks.needs({"count", "workers"});
       const std::optional<int> count = racks.count("count");
       const std::optional<int> workers = racks.count("workers");
+      if (sizes && (count || workers))
+        racks.refuse_key("sizes", "says the same as 'count' and 'workers'; leave them out.");
       const bool is_there = racks.line() > 0;
       if (is_there && in_one_rack) {
         top.refuse_key("workers", "is one rack of all; leave it out, or leave out [racks].");
         knows_workers_ = false;
       } else if (!is_there && !in_one_rack) {
         file_.report(0, "this cluster has no workers; write workers = 8 at the top, or [racks].");
-      } else if (count && workers && racks.is_sound()) {
-        fill_racks(racks, *count, *workers);
+      } else if (racks.is_sound() && sizes) {
+        fill_racks(racks, [&] { return in_racks(*sizes); });
+      } else if (racks.is_sound() && count && workers) {
+        fill_racks(racks, [&] { return in_equal_racks({.racks = *count, .workers = *workers}); });
       }
     });
     cluster_.name = top.text("name").value_or(cluster_.name);
   }
 
-  void fill_racks(ConfigSection& racks, int count, int workers) {
-    const std::int64_t all = std::int64_t{count} * workers;
-    if (all < 1 || all > std::numeric_limits<int>::max()) {
-      racks.refuse(concat("has ", count, " racks of ", workers,
-                          "; there must be at least one worker, and no more than can be counted."));
+  void fill_racks(const ConfigSection& racks, const std::function<Topology()>& fill) {
+    try {
+      cluster_.topology = fill();
+    } catch (const UsageError& error) {
+      file_.report(racks.line(), error.what());
       return;
     }
-    cluster_.workers = static_cast<int>(all);
-    cluster_.workers_per_rack = workers;
+    cluster_.workers = static_cast<int>(cluster_.topology.racks.size());
     came_from(Part::racks, racks);
     knows_workers_ = true;
   }
@@ -126,13 +131,13 @@ class ClusterReader {
       came_from(Part::network, network);
       if (network.choice("model", {"alpha_beta", "tcp"}) == "tcp")
         cluster_.network_model = Cluster::NetworkModel::tcp;
-      cluster_.nic_bytes_per_second = network.bandwidth("nic").value_or(kUnlimited);
-      cluster_.uplink_bytes_per_second = network.bandwidth("uplink").value_or(kUnlimited);
+      cluster_.topology.nic_bytes_per_second = network.bandwidth("nic").value_or(kUnlimited);
+      cluster_.topology.uplink_bytes_per_second = network.bandwidth("uplink").value_or(kUnlimited);
       if (const auto oversubscription = network.number("oversubscription"))
         oversubscribe(network, *oversubscription);
-      cluster_.latency_in_rack = network.seconds("latency").value_or(0);
-      cluster_.latency_between_racks =
-          network.seconds("latency_between").value_or(cluster_.latency_in_rack);
+      cluster_.topology.latency_in_rack = network.seconds("latency").value_or(0);
+      cluster_.topology.latency_between_racks =
+          network.seconds("latency_between").value_or(cluster_.topology.latency_in_rack);
     });
   }
 
@@ -143,13 +148,13 @@ class ClusterReader {
       network.refuse_key("oversubscription", "needs 'nic', which it is relative to.");
     else if (oversubscription == 0)
       network.refuse_key("oversubscription", "is 0; write a number greater than 0, for example 4.");
+    else if (const int workers = cluster_.topology.racks.empty()
+                                     ? cluster_.workers
+                                     : cluster_.topology.equal_rack_size())
+      cluster_.topology.uplink_bytes_per_second =
+          workers * cluster_.topology.nic_bytes_per_second / oversubscription;
     else
-      cluster_.uplink_bytes_per_second =
-          workers_in_rack() * cluster_.nic_bytes_per_second / oversubscription;
-  }
-
-  int workers_in_rack() const {
-    return cluster_.workers_per_rack == 0 ? cluster_.workers : cluster_.workers_per_rack;
+      network.refuse_key("oversubscription", "needs racks of equal size; write 'uplink' instead.");
   }
 
   void read_links() {
@@ -160,8 +165,13 @@ class ClusterReader {
       link.extra_latency = section.seconds("latency").value_or(0);
       if (!section.has("bandwidth") && !section.has("latency"))
         section.refuse("changes nothing; give it a 'bandwidth', a 'latency' or both.");
-      if (has_place) add(cluster_.link_overrides, link, Part::link_override, section);
+      if (has_place) add(cluster_.topology.link_overrides, link, Part::link_override, section);
     });
+  }
+
+  // Whether the worker exists is not known yet.
+  int rack_at(int worker) const {
+    return worker < std::ssize(cluster_.topology.racks) ? cluster_.topology.rack_of({worker}) : 0;
   }
 
   void read_paths() {
@@ -172,12 +182,12 @@ class ClusterReader {
         section.refuse("must join two racks or two workers: racks = [0, 1] or workers = [2, 5].");
       const auto [a, b] = racks ? *racks : workers.value_or(std::pair(0, 1));
       const Place::Kind kind = racks ? Place::Kind::rack : Place::Kind::worker;
-      const bool crosses = racks || cluster_.rack_of({a}) != cluster_.rack_of({b});
+      const bool crosses = racks || rack_at(a) != rack_at(b);
       Path path{{kind, a}, {kind, b}, {}};
       path.link.bytes_per_second = section.bandwidth("bandwidth").value_or(kUnlimited);
       path.link.latency = section.seconds("latency").value_or(
-          crosses ? cluster_.latency_between_racks : cluster_.latency_in_rack);
-      if (section.is_sound()) add(cluster_.paths, path, Part::path, section);
+          crosses ? cluster_.topology.latency_between_racks : cluster_.topology.latency_in_rack);
+      if (section.is_sound()) add(cluster_.topology.paths, path, Part::path, section);
     });
   }
 
@@ -324,11 +334,14 @@ void drop_replaced(ConfigTable& base, const ConfigTable& over) {
   };
   replace(base, over, "workers", "racks");
   for (ConfigEntry& entry : base) {
-    const ConfigEntry* upper = entry.key == "network" ? find_entry(over, "network") : nullptr;
+    const ConfigEntry* upper = find_entry(over, entry.key);
     auto* lower_table = std::get_if<ConfigTable>(&entry.value.value);
     const auto* upper_table = upper ? std::get_if<ConfigTable>(&upper->value.value) : nullptr;
-    if (lower_table && upper_table)
-      replace(*lower_table, *upper_table, "uplink", "oversubscription");
+    if (!lower_table || !upper_table) continue;
+    if (entry.key == "network") replace(*lower_table, *upper_table, "uplink", "oversubscription");
+    if (entry.key == "racks")
+      for (const char* key : {"count", "workers"})
+        replace(*lower_table, *upper_table, "sizes", key);
   }
 }
 

@@ -168,6 +168,14 @@ TEST(ClusterFileProblems, AreNumbersOfWorkersThatCannotBe) {
   EXPECT_EQ(problems("[racks]\ncount = 0\nworkers = 4").size(), 1u);
   EXPECT_EQ(problems("[racks]\ncount = 100000\nworkers = 100000").size(), 1u);
   EXPECT_EQ(problems("racks = 5").size(), 1u);
+  EXPECT_EQ(problems("[racks]\nsizes = [4, 0]").size(), 1u);
+  EXPECT_EQ(problems("[racks]\nsizes = []").size(), 1u);
+  EXPECT_EQ(
+      problems("[racks]\nsizes = [2, 2]\ncount = 2"),
+      Lines{"F:2: 'sizes' in [racks] says the same as 'count' and 'workers'; leave them out."});
+  EXPECT_EQ(problems("network = {nic = '1Gbps', oversubscription = 4}\nracks = {sizes = [4, 2]}"),
+            Lines{"F:1: 'oversubscription' in [network] needs racks of equal size; write 'uplink' "
+                  "instead."});
 }
 
 TEST(ClusterFileProblems, OfTheClusterHaveTheLineOfTheirTable) {

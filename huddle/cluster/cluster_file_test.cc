@@ -20,8 +20,8 @@ TEST(ClusterFile, ReadsOneRack) {
   const Cluster cluster = read("name = 'mine'\nworkers = 8\n");
   EXPECT_EQ(cluster.name, "mine");
   EXPECT_EQ(cluster.workers, 8);
-  EXPECT_EQ(cluster.racks(), 1);
-  EXPECT_EQ(cluster.nic_bytes_per_second, kUnlimited);
+  EXPECT_EQ(cluster.topology.rack_count(), 1);
+  EXPECT_EQ(cluster.topology.nic_bytes_per_second, kUnlimited);
   EXPECT_EQ(cluster.backward_share, 2. / 3);
 }
 
@@ -42,12 +42,18 @@ TEST(ClusterFile, ReadsRacksAndTheNetwork) {
     latency_between = "0.5ms"
   )");
   EXPECT_EQ(cluster.workers, 8);
-  EXPECT_EQ(cluster.racks(), 2);
+  EXPECT_EQ(cluster.topology.rack_count(), 2);
   EXPECT_EQ(cluster.network_model, Cluster::NetworkModel::tcp);
-  EXPECT_EQ(cluster.nic_bytes_per_second, 1.25e9);
-  EXPECT_EQ(cluster.uplink_bytes_per_second, 1e9);
-  EXPECT_DOUBLE_EQ(cluster.latency_in_rack, 1e-4);
-  EXPECT_DOUBLE_EQ(cluster.latency_between_racks, 5e-4);
+  EXPECT_EQ(cluster.topology.nic_bytes_per_second, 1.25e9);
+  EXPECT_EQ(cluster.topology.uplink_bytes_per_second, 1e9);
+  EXPECT_DOUBLE_EQ(cluster.topology.latency_in_rack, 1e-4);
+  EXPECT_DOUBLE_EQ(cluster.topology.latency_between_racks, 5e-4);
+}
+
+TEST(ClusterFile, ReadsRacksOfDifferentSizes) {
+  const Cluster cluster = read("racks = {sizes = [4, 4, 2]}\n[network]\nuplink = '8Gbps'");
+  EXPECT_EQ(cluster.workers, 10);
+  EXPECT_EQ(cluster.topology.rack_sizes(), (std::vector{4, 4, 2}));
 }
 
 TEST(ClusterFile, DerivesTheUplinkFromTheOversubscription) {
@@ -55,8 +61,8 @@ TEST(ClusterFile, DerivesTheUplinkFromTheOversubscription) {
     network = {nic = "10Gbps", oversubscription = 4, latency = "1ms"}
     racks = {count = 2, workers = 8}
   )");
-  EXPECT_EQ(cluster.uplink_bytes_per_second, 2.5e9);
-  EXPECT_DOUBLE_EQ(cluster.latency_between_racks, 1e-3);  // As inside a rack.
+  EXPECT_EQ(cluster.topology.uplink_bytes_per_second, 2.5e9);
+  EXPECT_DOUBLE_EQ(cluster.topology.latency_between_racks, 1e-3);  // As inside a rack.
 }
 
 TEST(ClusterFile, ReadsLinksAndPaths) {
@@ -82,22 +88,23 @@ TEST(ClusterFile, ReadsLinksAndPaths) {
     [[path]]
     workers = [2, 3]
   )");
-  ASSERT_EQ(cluster.link_overrides.size(), 2u);
-  EXPECT_EQ(cluster.link_overrides[0].place, (Place{Place::Kind::worker, 3}));
-  EXPECT_EQ(cluster.link_overrides[0].bytes_per_second, 1.25e8);
-  EXPECT_EQ(cluster.link_overrides[0].extra_latency, 0);
-  EXPECT_EQ(cluster.link_overrides[1].place, (Place{Place::Kind::rack, 1}));
-  EXPECT_EQ(cluster.link_overrides[1].bytes_per_second, std::nullopt);
-  EXPECT_DOUBLE_EQ(cluster.link_overrides[1].extra_latency, 2e-3);
-  ASSERT_EQ(cluster.paths.size(), 3u);
-  EXPECT_EQ(cluster.paths[0].a, (Place{Place::Kind::rack, 0}));
-  EXPECT_EQ(cluster.paths[0].b, (Place{Place::Kind::rack, 1}));
-  EXPECT_EQ(cluster.paths[0].link.bytes_per_second, 1e6);
-  EXPECT_DOUBLE_EQ(cluster.paths[0].link.latency, 3e-3);
-  EXPECT_EQ(cluster.paths[1].b, (Place{Place::Kind::worker, 5}));
-  EXPECT_EQ(cluster.paths[1].link.bytes_per_second, kUnlimited);
-  EXPECT_DOUBLE_EQ(cluster.paths[1].link.latency, 10e-3);  // The general one between racks.
-  EXPECT_DOUBLE_EQ(cluster.paths[2].link.latency, 1e-3);   // And inside one.
+  ASSERT_EQ(cluster.topology.link_overrides.size(), 2u);
+  EXPECT_EQ(cluster.topology.link_overrides[0].place, (Place{Place::Kind::worker, 3}));
+  EXPECT_EQ(cluster.topology.link_overrides[0].bytes_per_second, 1.25e8);
+  EXPECT_EQ(cluster.topology.link_overrides[0].extra_latency, 0);
+  EXPECT_EQ(cluster.topology.link_overrides[1].place, (Place{Place::Kind::rack, 1}));
+  EXPECT_EQ(cluster.topology.link_overrides[1].bytes_per_second, std::nullopt);
+  EXPECT_DOUBLE_EQ(cluster.topology.link_overrides[1].extra_latency, 2e-3);
+  ASSERT_EQ(cluster.topology.paths.size(), 3u);
+  EXPECT_EQ(cluster.topology.paths[0].a, (Place{Place::Kind::rack, 0}));
+  EXPECT_EQ(cluster.topology.paths[0].b, (Place{Place::Kind::rack, 1}));
+  EXPECT_EQ(cluster.topology.paths[0].link.bytes_per_second, 1e6);
+  EXPECT_DOUBLE_EQ(cluster.topology.paths[0].link.latency, 3e-3);
+  EXPECT_EQ(cluster.topology.paths[1].b, (Place{Place::Kind::worker, 5}));
+  EXPECT_EQ(cluster.topology.paths[1].link.bytes_per_second, kUnlimited);
+  EXPECT_DOUBLE_EQ(cluster.topology.paths[1].link.latency,
+                   10e-3);                                         // The general one between racks.
+  EXPECT_DOUBLE_EQ(cluster.topology.paths[2].link.latency, 1e-3);  // And inside one.
 }
 
 TEST(ClusterFile, ReadsDisturbancesOfTheNetwork) {
@@ -238,7 +245,7 @@ TEST(ClusterFile, ReadsEveryClusterThatComesWithHuddle) {
     SCOPED_TRACE(entry.path().string());
     const Cluster cluster = read_cluster_file(entry.path());
     EXPECT_GE(cluster.workers, 8);
-    EXPECT_LT(cluster.nic_bytes_per_second, kUnlimited);
+    EXPECT_LT(cluster.topology.nic_bytes_per_second, kUnlimited);
     EXPECT_GT(cluster.compute_per_step, 0);
     EXPECT_GT(cluster.wire_bytes, 0);
     ++files;
@@ -255,18 +262,18 @@ TEST(ClusterFile, ReadsTheExampleOfItsDocumentation) {
   const std::size_t end = text.find("```", begin + opening.size());
   const Cluster cluster = read(text.substr(begin + opening.size(), end - begin - opening.size()));
   EXPECT_EQ(cluster.name, "two racks, 4:1");
-  EXPECT_EQ(cluster.uplink_bytes_per_second, 1.25e9);
+  EXPECT_EQ(cluster.topology.uplink_bytes_per_second, 1.25e9);
   EXPECT_EQ(cluster.deaths.size(), 1u);
 }
 
 TEST(ClusterFile, ReadsWhatTheExamplesSay) {
   const Cluster racks = read_cluster_file("clusters/oversubscribed_racks.toml");
   EXPECT_EQ(racks.workers, 16);
-  EXPECT_EQ(racks.racks(), 4);
-  EXPECT_EQ(racks.uplink_bytes_per_second, 1.25e9);
+  EXPECT_EQ(racks.topology.rack_count(), 4);
+  EXPECT_EQ(racks.topology.uplink_bytes_per_second, 1.25e9);
   const Cluster wan = read_cluster_file("clusters/wan_sites.toml");
-  EXPECT_EQ(wan.racks(), 3);
-  EXPECT_EQ(wan.paths.size(), 3u);
+  EXPECT_EQ(wan.topology.rack_count(), 3);
+  EXPECT_EQ(wan.topology.paths.size(), 3u);
   const Cluster lab = read_cluster_file("clusters/heterogeneous_lab.toml");
   EXPECT_EQ(lab.slowdowns.size(), 3u);
   EXPECT_EQ(lab.pauses.size(), 2u);

@@ -24,8 +24,8 @@ class Finder {
   std::vector<ClusterProblem> find() && {
     check_racks();
     check_network();
-    check_each(Part::link_override, cluster_.link_overrides, &Finder::check_override);
-    check_each(Part::path, cluster_.paths, &Finder::check_path);
+    check_each(Part::link_override, cluster_.topology.link_overrides, &Finder::check_override);
+    check_each(Part::path, cluster_.topology.paths, &Finder::check_path);
     check_each(Part::background, cluster_.background, &Finder::check_background);
     check_each(Part::variation, cluster_.variations, &Finder::check_variation);
     check_each(Part::cut, cluster_.cuts, &Finder::check_cut);
@@ -108,8 +108,8 @@ class Finder {
 
   bool expect_exists(std::string_view what, Place place) {
     if (place.kind == Place::Kind::worker) return expect_exists(what, WorkerId{place.index});
-    if (cluster_.workers < 1 || cluster_.workers_per_rack < 0) return false;
-    const int racks = cluster_.racks();
+    if (cluster_.workers < 1 || !has_sound_racks_) return false;
+    const int racks = cluster_.topology.rack_count();
     if (racks < 2) {
       report(what, " names rack ", place.index,
              ", but a single rack has no connection to others; it needs at least 2 racks.");
@@ -123,10 +123,10 @@ class Finder {
 
   // REQUIRES: the place exists.
   double bandwidth_at(Place place) const {
-    for (const LinkOverride& other : cluster_.link_overrides)
+    for (const LinkOverride& other : cluster_.topology.link_overrides)
       if (other.place == place && other.bytes_per_second) return *other.bytes_per_second;
-    return place.kind == Place::Kind::worker ? cluster_.nic_bytes_per_second
-                                             : cluster_.uplink_bytes_per_second;
+    return place.kind == Place::Kind::worker ? cluster_.topology.nic_bytes_per_second
+                                             : cluster_.topology.uplink_bytes_per_second;
   }
 
   bool expect_limited(std::string_view what, Place place) {
@@ -140,23 +140,32 @@ class Finder {
   void check_racks() {
     look_at(Part::racks);
     const int workers = cluster_.workers;
-    const int per_rack = cluster_.workers_per_rack;
     if (workers < 1) report("the number of workers is ", workers, "; it must be at least 1.");
-    if (per_rack < 0)
-      report("the number of workers in a rack is ", per_rack,
-             "; it must be at least 1, or 0 for one rack of all.");
-    else if (workers >= 1 && per_rack > 0 && workers % per_rack != 0)
-      report(workers, " workers do not fill racks of ", per_rack,
-             "; the number of workers must be a multiple of it, for example ",
-             (std::int64_t{workers} / per_rack + 1) * per_rack, ".");
+    const std::vector<int>& racks = cluster_.topology.racks;
+    if (racks.empty()) return;
+    has_sound_racks_ = false;
+    std::vector<int> sorted = racks;
+    std::sort(sorted.begin(), sorted.end());
+    const bool has_gap = sorted.front() != 0 ||
+                         std::adjacent_find(sorted.begin(), sorted.end(), [](int one, int next) {
+                           return next > one + 1;
+                         }) != sorted.end();
+    if (has_gap)
+      report("the racks of the workers go from ", sorted.front(), " to ", sorted.back(),
+             "; they must be counted from 0, with none left out.");
+    else if (workers >= 1 && std::ssize(racks) != workers)
+      report("there are ", workers, " workers, but ", racks.size(), " stand in racks; all must.");
+    else
+      has_sound_racks_ = true;
   }
 
   void check_network() {
     look_at(Part::network);
-    expect_bandwidth("the bandwidth of a worker's connection", cluster_.nic_bytes_per_second);
-    expect_bandwidth("the bandwidth of a rack's uplink", cluster_.uplink_bytes_per_second);
-    expect_time("the latency inside a rack", cluster_.latency_in_rack);
-    expect_time("the latency between racks", cluster_.latency_between_racks);
+    expect_bandwidth("the bandwidth of a worker's connection",
+                     cluster_.topology.nic_bytes_per_second);
+    expect_bandwidth("the bandwidth of a rack's uplink", cluster_.topology.uplink_bytes_per_second);
+    expect_time("the latency inside a rack", cluster_.topology.latency_in_rack);
+    expect_time("the latency between racks", cluster_.topology.latency_between_racks);
   }
 
   void check_override(const LinkOverride& link) {
@@ -166,7 +175,7 @@ class Finder {
       expect_bandwidth(concat("the bandwidth of ", name), *link.bytes_per_second);
     expect_time(concat("the extra latency of ", name), link.extra_latency);
     for (std::size_t i = 0; i < index_; ++i)
-      if (cluster_.link_overrides[i].place == link.place) {
+      if (cluster_.topology.link_overrides[i].place == link.place) {
         report(name, " is described twice; describe it once.");
         break;
       }
@@ -185,7 +194,7 @@ class Finder {
     expect_bandwidth(concat("the bandwidth of ", name), path.link.bytes_per_second);
     expect_time(concat("the latency of ", name), path.link.latency);
     for (std::size_t i = 0; i < index_; ++i) {
-      const Path& other = cluster_.paths[i];
+      const Path& other = cluster_.topology.paths[i];
       if (std::minmax(other.a, other.b) == std::minmax(path.a, path.b)) {
         report(name, " is described twice; one path serves both directions.");
         break;
@@ -327,10 +336,12 @@ class Finder {
   }
 
   double slowest_link() const {
-    double slowest = std::min(cluster_.nic_bytes_per_second, cluster_.uplink_bytes_per_second);
-    for (const LinkOverride& link : cluster_.link_overrides)
+    double slowest =
+        std::min(cluster_.topology.nic_bytes_per_second, cluster_.topology.uplink_bytes_per_second);
+    for (const LinkOverride& link : cluster_.topology.link_overrides)
       slowest = std::min(slowest, link.bytes_per_second.value_or(kUnlimited));
-    for (const Path& path : cluster_.paths) slowest = std::min(slowest, path.link.bytes_per_second);
+    for (const Path& path : cluster_.topology.paths)
+      slowest = std::min(slowest, path.link.bytes_per_second);
     return slowest;
   }
 
@@ -349,6 +360,7 @@ class Finder {
 
   const Cluster& cluster_;
   std::vector<ClusterProblem> found_;
+  bool has_sound_racks_ = true;
   Part part_ = Part::racks;
   std::size_t index_ = 0;
 };

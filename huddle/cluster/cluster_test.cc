@@ -17,7 +17,7 @@ namespace {
 Cluster two_racks() {
   Cluster cluster;
   cluster.workers = 6;
-  cluster.workers_per_rack = 3;
+  cluster.topology = in_racks({3, 3});
   cluster.compute_per_step = 0.5;
   return cluster;
 }
@@ -33,24 +33,12 @@ TEST(Place, HasAName) {
   EXPECT_EQ(to_string(Place{Place::Kind::rack, 0}), "rack 0");
 }
 
-TEST(Cluster, IsOneRackByDefault) {
+TEST(Cluster, CostsNothingByDefault) {
   Cluster cluster;
   EXPECT_NO_THROW(cluster.validate());
-  EXPECT_EQ(cluster.racks(), 1);
   cluster.workers = 100;
-  EXPECT_EQ(cluster.racks(), 1);
-  EXPECT_EQ(cluster.rack_of({99}), 0);
   EXPECT_EQ(cluster.compute_time({99}, {5}, 2.5), 2.5);
   EXPECT_EQ(cluster.with_halts({99}, 5, 2.5), 2.5);
-}
-
-TEST(Cluster, FillsRacksInOrder) {
-  const Cluster cluster = two_racks();
-  EXPECT_EQ(cluster.racks(), 2);
-  EXPECT_EQ(cluster.rack_of({0}), 0);
-  EXPECT_EQ(cluster.rack_of({2}), 0);
-  EXPECT_EQ(cluster.rack_of({3}), 1);
-  EXPECT_EQ(cluster.rack_of({5}), 1);
 }
 
 TEST(Cluster, SlowsDownFromFirstToLastStepInclusive) {
@@ -310,7 +298,7 @@ TEST(ClusterHalts, AddUpInWhateverOrderTheyAreGivenAndCountOverlapsOnce) {
 TEST(Cluster, RefusesWithAllProblemsAtOnce) {
   Cluster cluster = two_racks();
   cluster.jitter = -1;
-  cluster.latency_in_rack = -2;
+  cluster.topology.latency_in_rack = -2;
   ASSERT_EQ(cluster.problems().size(), 2u);
   try {
     cluster.validate();

@@ -36,9 +36,9 @@ void validate(const FlatNetwork& network) {
 void validate(const RackNetwork& network) {
   if (network.racks < 2)
     throw UsageError(concat(network.racks, " racks; costs by rack need at least 2."));
-  if (network.workers_per_rack < 2)
+  if (network.per_rack < 2)
     throw UsageError(
-        concat(network.workers_per_rack, " workers in each rack; costs by rack need at least 2."));
+        concat(network.per_rack, " workers in each rack; costs by rack need at least 2."));
   validate_latency(network.latency);
   validate_bandwidth(network.nic_bytes_per_second, "a worker's connection");
   validate_bandwidth(network.uplink_bytes_per_second, "an uplink");
@@ -59,7 +59,7 @@ Seconds ring_in(const RackNetwork& network, int members, const Payload& payload,
 
 // Both hierarchical forms walk 2(m-1) hops inside the racks and 2(R-1) between them.
 Seconds hierarchical_latency(const RackNetwork& network, const Payload& payload) {
-  const int hops = 2 * (network.workers_per_rack - 1) + 2 * (network.racks - 1);
+  const int hops = 2 * (network.per_rack - 1) + 2 * (network.racks - 1);
   return payload.buckets * network.latency * hops;
 }
 
@@ -69,11 +69,10 @@ double nic_or_uplink(const RackNetwork& network) {
 
 // What each worker gets when all workers of a rack cross its uplink at once.
 double nic_or_uplink_share(const RackNetwork& network) {
-  return std::min(network.nic_bytes_per_second,
-                  network.uplink_bytes_per_second / network.workers_per_rack);
+  return std::min(network.nic_bytes_per_second, network.uplink_bytes_per_second / network.per_rack);
 }
 
-int workers_of(const RackNetwork& network) { return network.racks * network.workers_per_rack; }
+int workers_of(const RackNetwork& network) { return network.racks * network.per_rack; }
 
 }  // namespace
 
@@ -128,7 +127,7 @@ Seconds leader_seconds(const RackNetwork& network, const Payload& payload) {
 Seconds sharded_seconds(const RackNetwork& network, const Payload& payload) {
   validate(network);
   validate(payload);
-  const int members = network.workers_per_rack;
+  const int members = network.per_rack;
   const double rack_bytes_per_second =
       std::min(members * network.nic_bytes_per_second, network.uplink_bytes_per_second);
   const Seconds in_racks = ring_share(members) * payload.bytes / network.nic_bytes_per_second;
@@ -137,7 +136,7 @@ Seconds sharded_seconds(const RackNetwork& network, const Payload& payload) {
 }
 
 Seconds grid_row_seconds(const RackNetwork& network, const Payload& payload) {
-  return ring_in(network, network.workers_per_rack, payload, network.nic_bytes_per_second);
+  return ring_in(network, network.per_rack, payload, network.nic_bytes_per_second);
 }
 
 Seconds grid_column_seconds(const RackNetwork& network, const Payload& payload) {
@@ -149,7 +148,7 @@ Seconds grid_mean_seconds(const RackNetwork& network, const Payload& payload) {
 }
 
 Seconds representative_seconds(const RackNetwork& network, const Payload& payload) {
-  const int others = network.workers_per_rack - 1;
+  const int others = network.per_rack - 1;
   return std::max(ring_in(network, network.racks, payload, nic_or_uplink(network)),
                   ring_in(network, others, payload, network.nic_bytes_per_second));
 }

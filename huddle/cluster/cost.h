@@ -40,7 +40,7 @@ struct FlatNetwork {
 // least two of each.
 struct RackNetwork {
   int racks = 2;
-  int workers_per_rack = 2;
+  int per_rack = 2;
   Seconds latency = 0;
   double nic_bytes_per_second = std::numeric_limits<double>::infinity();
   double uplink_bytes_per_second = std::numeric_limits<double>::infinity();

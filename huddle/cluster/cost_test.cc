@@ -21,7 +21,7 @@ const Payload kFourBuckets{.bytes = 102.4e6, .buckets = 4};
 
 // 4 racks of 4 behind uplinks that carry an eighth of what their workers could send.
 const RackNetwork kRacks{.racks = 4,
-                         .workers_per_rack = 4,
+                         .per_rack = 4,
                          .latency = 0.0001,
                          .nic_bytes_per_second = 1.25e9,
                          .uplink_bytes_per_second = 0.625e9};
@@ -87,14 +87,14 @@ TEST(Cost, RepresentativeTakesAsLongAsItsSlowerHalf) {
   expect_close(representative_seconds(kRacks, kHundredMegabytes), 0.2424);  // The uplinks.
   RackNetwork wide = kRacks;
   wide.latency = 0;
-  wide.workers_per_rack = 16;
+  wide.per_rack = 16;
   wide.uplink_bytes_per_second = 10e9;
   expect_close(representative_seconds(wide, kHundredMegabytes), 0.08 * 28 / 15);  // The 15 others.
 }
 
 TEST(Cost, RepresentativeOfRacksOfTwoLeavesNobodyToAverageInside) {
   RackNetwork small = kRacks;
-  small.workers_per_rack = 2;
+  small.per_rack = 2;
   expect_close(representative_seconds(small, kHundredMegabytes), 0.2424);
 }
 
@@ -112,7 +112,7 @@ TEST(Cost, RefusesWhatCannotBe) {
       ring_seconds({.workers = 2, .link = {.latency = -1, .bytes_per_second = 1}}, kFourBuckets),
       UsageError);
   EXPECT_THROW(leader_seconds({.racks = 1}, kFourBuckets), UsageError);
-  EXPECT_THROW(representative_seconds({.workers_per_rack = 1}, kFourBuckets), UsageError);
+  EXPECT_THROW(representative_seconds({.per_rack = 1}, kFourBuckets), UsageError);
   EXPECT_THROW(grid_row_seconds({.uplink_bytes_per_second = 0}, kFourBuckets), UsageError);
 }
 

@@ -37,16 +37,17 @@ bool is_cut(const Cluster& cluster, Place place) {
 }  // namespace
 
 Network::Network(const Cluster& cluster)
-    : latency_in_rack_(cluster.latency_in_rack),
-      latency_between_racks_(cluster.latency_between_racks) {
+    : latency_in_rack_(cluster.topology.latency_in_rack),
+      latency_between_racks_(cluster.topology.latency_between_racks) {
   cluster.validate();
   for (int worker = 0; worker < cluster.workers; ++worker) {
     workers_.push_back(make_ends(cluster, {Place::Kind::worker, worker}));
-    rack_of_.push_back(cluster.rack_of({worker}));
+    rack_of_.push_back(cluster.topology.rack_of({worker}));
   }
   // A single rack has nobody to connect to, so its uplink binds nothing.
-  for (int rack = 0; rack < cluster.racks(); ++rack)
-    racks_.push_back(cluster.racks() > 1 ? make_ends(cluster, {Place::Kind::rack, rack}) : Ends{});
+  const int racks = cluster.topology.rack_count();
+  for (int rack = 0; rack < racks; ++rack)
+    racks_.push_back(racks > 1 ? make_ends(cluster, {Place::Kind::rack, rack}) : Ends{});
   make_paths(cluster);
   disturb(cluster);
   is_free_ = costs_nothing(cluster);
@@ -54,9 +55,10 @@ Network::Network(const Cluster& cluster)
 
 Network::Ends Network::make_ends(const Cluster& cluster, Place place) {
   Ends ends;
-  double bytes_per_second = place.kind == Place::Kind::worker ? cluster.nic_bytes_per_second
-                                                              : cluster.uplink_bytes_per_second;
-  for (const LinkOverride& other : cluster.link_overrides) {
+  double bytes_per_second = place.kind == Place::Kind::worker
+                                ? cluster.topology.nic_bytes_per_second
+                                : cluster.topology.uplink_bytes_per_second;
+  for (const LinkOverride& other : cluster.topology.link_overrides) {
     if (other.place != place) continue;
     bytes_per_second = other.bytes_per_second.value_or(bytes_per_second);
     ends.extra_latency = other.extra_latency;
@@ -69,7 +71,7 @@ Network::Ends Network::make_ends(const Cluster& cluster, Place place) {
 }
 
 void Network::make_paths(const Cluster& cluster) {
-  for (const Path& path : cluster.paths) {
+  for (const Path& path : cluster.topology.paths) {
     const auto [a, b] = std::minmax(path.a, path.b);
     Stretch stretch{.a = a, .b = b, .latency = path.link.latency};
     if (path.link.bytes_per_second != kUnlimited) {
@@ -109,9 +111,9 @@ void Network::disturb(const Cluster& cluster) {
 bool Network::costs_nothing(const Cluster& cluster) const {
   if (cluster.workers < 2) return true;
   const auto delays = [](const auto& part) { return part.extra_latency > 0; };
-  const bool has_neighbours = cluster.workers > cluster.racks();
+  const bool has_neighbours = cluster.workers > std::ssize(racks_);
   return links_.empty() && !(has_neighbours && latency_in_rack_ > 0) &&
-         !(cluster.racks() > 1 && latency_between_racks_ > 0) &&
+         !(racks_.size() > 1 && latency_between_racks_ > 0) &&
          std::none_of(workers_.begin(), workers_.end(), delays) &&
          std::none_of(racks_.begin(), racks_.end(), delays) &&
          std::none_of(paths_.begin(), paths_.end(),

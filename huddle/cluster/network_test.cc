@@ -21,11 +21,11 @@ constexpr Place kFarRack{Place::Kind::rack, 1};
 Cluster linked_racks() {
   Cluster cluster;
   cluster.workers = 6;
-  cluster.workers_per_rack = 3;
-  cluster.nic_bytes_per_second = 1000;
-  cluster.uplink_bytes_per_second = 2000;
-  cluster.latency_in_rack = 1;
-  cluster.latency_between_racks = 10;
+  cluster.topology = in_racks({3, 3});
+  cluster.topology.nic_bytes_per_second = 1000;
+  cluster.topology.uplink_bytes_per_second = 2000;
+  cluster.topology.latency_in_rack = 1;
+  cluster.topology.latency_between_racks = 10;
   return cluster;
 }
 
@@ -71,7 +71,7 @@ TEST(Network, ListsBothDirectionsOfEveryConnectionThatBinds) {
 
 TEST(Network, LeavesOutTheUplinkOfASingleRack) {
   Cluster cluster = linked_racks();
-  cluster.workers_per_rack = 0;
+  cluster.topology.racks.clear();
   const Network network(cluster);
   EXPECT_EQ(network.links().size(), 12u);
   EXPECT_EQ(names_on_route(network, 0, 5), (Names{"worker 0 out", "worker 5 in"}));
@@ -96,9 +96,10 @@ TEST(Network, RoutesFromAWorkerToItselfForFree) {
 
 TEST(Network, AppliesOverridesAtBothEnds) {
   Cluster cluster = linked_racks();
-  cluster.link_overrides = {{.place = kSecond, .bytes_per_second = 5, .extra_latency = 0.25},
-                            {.place = kFarWorker, .extra_latency = 0.5},
-                            {.place = kFarRack, .extra_latency = 4}};
+  cluster.topology.link_overrides = {
+      {.place = kSecond, .bytes_per_second = 5, .extra_latency = 0.25},
+      {.place = kFarWorker, .extra_latency = 0.5},
+      {.place = kFarRack, .extra_latency = 4}};
   const Network network(cluster);
   const int out = network.links_at(kSecond, Direction::out).front();
   EXPECT_EQ(network.links()[static_cast<std::size_t>(out)].bytes_per_second, 5);
@@ -114,7 +115,7 @@ TEST(Network, AppliesOverridesAtBothEnds) {
 TEST(Network, MayBindOneConnectionAlone) {
   Cluster cluster;
   cluster.workers = 3;
-  cluster.link_overrides = {{.place = kSecond, .bytes_per_second = 5}};
+  cluster.topology.link_overrides = {{.place = kSecond, .bytes_per_second = 5}};
   const Network network(cluster);
   EXPECT_FALSE(network.is_free());
   EXPECT_EQ(names_on_route(network, 0, 1), Names{"worker 1 in"});
@@ -124,7 +125,7 @@ TEST(Network, MayBindOneConnectionAlone) {
 
 TEST(Network, InsertsAPathBetweenRacks) {
   Cluster cluster = linked_racks();
-  cluster.paths = {{kFarRack, kNearRack, {.latency = 3, .bytes_per_second = 50}}};
+  cluster.topology.paths = {{kFarRack, kNearRack, {.latency = 3, .bytes_per_second = 50}}};
   const Network network(cluster);
   EXPECT_EQ(
       names_on_route(network, 4, 0),
@@ -136,10 +137,10 @@ TEST(Network, InsertsAPathBetweenRacks) {
 
 TEST(Network, InsertsAPathBetweenWorkersWhoseLatencyWins) {
   Cluster cluster = linked_racks();
-  cluster.paths = {{kFirst, kFarWorker, {.latency = 2, .bytes_per_second = 7}},
-                   {kNearRack, kFarRack, {.latency = 3, .bytes_per_second = 50}},
-                   {kFirst, kSecond, {.latency = 0.5, .bytes_per_second = 7}}};
-  cluster.link_overrides = {{.place = kSecond, .extra_latency = 0.25}};
+  cluster.topology.paths = {{kFirst, kFarWorker, {.latency = 2, .bytes_per_second = 7}},
+                            {kNearRack, kFarRack, {.latency = 3, .bytes_per_second = 50}},
+                            {kFirst, kSecond, {.latency = 0.5, .bytes_per_second = 7}}};
+  cluster.topology.link_overrides = {{.place = kSecond, .extra_latency = 0.25}};
   const Network network(cluster);
   EXPECT_EQ(names_on_route(network, 0, 4),
             (Names{"worker 0 out", "rack 0 out", "path rack 0 to rack 1",
@@ -153,7 +154,7 @@ TEST(Network, InsertsAPathBetweenWorkersWhoseLatencyWins) {
 
 TEST(Network, TakesTheLatencyOfAPathWithoutABound) {
   Cluster cluster = linked_racks();
-  cluster.paths = {{kNearRack, kFarRack, {.latency = 3}}};
+  cluster.topology.paths = {{kNearRack, kFarRack, {.latency = 3}}};
   const Network network(cluster);
   EXPECT_EQ(names_on_route(network, 0, 4).size(), 4u);
   EXPECT_EQ(network.route({0}, {4}).latency, 3);
@@ -163,35 +164,35 @@ TEST(Network, IsFreeUnlessARouteCostsSomething) {
   const auto is_free = [](auto change) {
     Cluster cluster;
     cluster.workers = 4;
-    cluster.workers_per_rack = 2;
+    cluster.topology = in_racks({2, 2});
     change(cluster);
     return Network(cluster).is_free();
   };
   EXPECT_TRUE(is_free([](Cluster&) {}));
-  EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.latency_in_rack = 1; }));
-  EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.latency_between_racks = 1; }));
-  EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.nic_bytes_per_second = 1; }));
-  EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.uplink_bytes_per_second = 1; }));
+  EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.topology.latency_in_rack = 1; }));
+  EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.topology.latency_between_racks = 1; }));
+  EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.topology.nic_bytes_per_second = 1; }));
+  EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.topology.uplink_bytes_per_second = 1; }));
   EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.cuts = {{.place = kNearRack}}; }));
   EXPECT_FALSE(is_free([](Cluster& cluster) {
-    cluster.link_overrides = {{.place = kNearRack, .extra_latency = 1}};
+    cluster.topology.link_overrides = {{.place = kNearRack, .extra_latency = 1}};
   }));
   EXPECT_FALSE(is_free([](Cluster& cluster) {
-    cluster.paths = {{kFirst, kSecond, {.latency = 1}}};
+    cluster.topology.paths = {{kFirst, kSecond, {.latency = 1}}};
   }));
   EXPECT_TRUE(is_free([](Cluster& cluster) {  // No two workers share a rack.
-    cluster.workers_per_rack = 1;
-    cluster.latency_in_rack = 1;
+    cluster.topology = in_racks({1, 1, 1, 1});
+    cluster.topology.latency_in_rack = 1;
   }));
   EXPECT_TRUE(is_free([](Cluster& cluster) {  // There is only one rack.
-    cluster.workers_per_rack = 4;
-    cluster.latency_between_racks = 1;
-    cluster.uplink_bytes_per_second = 1;
+    cluster.topology = in_racks({4});
+    cluster.topology.latency_between_racks = 1;
+    cluster.topology.uplink_bytes_per_second = 1;
   }));
   EXPECT_TRUE(is_free([](Cluster& cluster) {  // Nobody to talk to.
     cluster.workers = 1;
-    cluster.workers_per_rack = 0;
-    cluster.nic_bytes_per_second = 1;
+    cluster.topology.racks.clear();
+    cluster.topology.nic_bytes_per_second = 1;
   }));
 }
 
@@ -287,7 +288,7 @@ TEST(NetworkVariation, RepeatsWithEqualSeedsAndWhateverElseIsInTheCluster) {
   Cluster cluster = linked_racks();
   cluster.variations = {{.place = kFarRack, .lowest = 0.5, .highest = 1.5}};
   Cluster more = cluster;
-  more.nic_bytes_per_second = kUnlimited;
+  more.topology.nic_bytes_per_second = kUnlimited;
   more.cuts = {{.place = kFirst}};
   more.variations.insert(more.variations.begin(), {.place = kNearRack});
   Cluster other = cluster;
@@ -341,9 +342,9 @@ TEST(NetworkVariation, MovesOnEvenWhereTheClockCannotTellDrawsApart) {
 TEST(Network, RoutesFastEnoughForAThousandWorkers) {
   Cluster cluster = linked_racks();
   cluster.workers = 1024;
-  cluster.workers_per_rack = 32;
+  cluster.topology.racks = in_equal_racks({.racks = 32, .workers = 32}).racks;
   for (int rack = 1; rack < 32; ++rack)
-    cluster.paths.push_back({kNearRack, {Place::Kind::rack, rack}, {.latency = 1}});
+    cluster.topology.paths.push_back({kNearRack, {Place::Kind::rack, rack}, {.latency = 1}});
   const Network network(cluster);
   const auto begin = std::chrono::steady_clock::now();
   std::size_t links = 0;

@@ -26,11 +26,7 @@ Algorithm algorithm_for(const Averaging& how, const Group& group, const at::Tens
       static_cast<std::int64_t>(static_cast<double>(tensor.nbytes()) * how.payload_scale));
 }
 
-Racks racks_for(const Averaging& how, const Group& group) {
-  Cluster cluster;
-  cluster.workers_per_rack = how.workers_per_rack;
-  return racks_of(group, cluster);
-}
+Racks racks_for(const Averaging& how, const Group& group) { return racks_of(group, *how.topology); }
 
 // The trace of a group, which depends on nothing but what the name says: groups of one shape share
 // it, and so do all their members in this process.
@@ -38,12 +34,15 @@ std::shared_ptr<const Trace> shared_trace(GroupReduce& native, Algorithm algorit
                                           const Racks& racks, Overlap overlap) {
   std::string name = concat("trace of ", algorithm_names()[static_cast<std::size_t>(algorithm)],
                             overlap == Overlap::none ? ", phases apart:" : ":");
-  for (const std::vector<int>& rack : racks) name += concat(" ", rack.size());
+  std::size_t members = 0;
+  for (const std::vector<int>& rack : racks) {
+    name += concat(" ", joined(rack, ','));
+    members += rack.size();
+  }
   const auto make = [&]() -> std::shared_ptr<const void> {
-    std::vector<Plan> plans;
-    for (const std::vector<int>& rack : racks)
-      for (const int position : rack)
-        plans.push_back(make_plan(algorithm, position, racks, overlap));
+    std::vector<Plan> plans(members);
+    for (std::size_t position = 0; position < members; ++position)
+      plans[position] = make_plan(algorithm, static_cast<int>(position), racks, overlap);
     return std::make_shared<const Trace>(trace(plans));
   };
   return std::static_pointer_cast<const Trace>(native.share(name, make));

@@ -27,7 +27,7 @@ namespace huddle {
 // How to average.
 struct Averaging {
   Algorithm algorithm = Algorithm::automatic;
-  int workers_per_rack = 0;  // As in Cluster; 0: one rack.
+  SharedTopology topology = std::make_shared<const Topology>();
   std::int64_t message_bytes =
       4 << 20;  // Larger messages are cut, so that adding overlaps receiving.
   Overlap overlap = Overlap::phases;
@@ -36,7 +36,7 @@ struct Averaging {
 };
 
 // In virtual time nothing is gained by adding while receiving, so messages are not cut there: each
-// costs its latency once, as in the closed forms of core/cost.h.
+// costs its latency once, as in the closed forms of cluster/cost.h.
 Averaging whole_messages_if_virtual(Averaging how, const Endpoint& endpoint);
 
 // Averages in one lane of one worker, one average at a time; keeps plans and buffers from one to

@@ -21,7 +21,7 @@ using Native = ThreadsOptions::Native;
 struct Case {
   Algorithm algorithm = Algorithm::ring;
   int workers = 4;
-  int workers_per_rack = 0;
+  Topology topology = {};
   std::int64_t elements = 100;
   at::ScalarType type = at::kFloat;
   std::vector<double> weights = {};
@@ -45,7 +45,7 @@ std::vector<at::Tensor> averaged(const Case& test, Native native) {
   make_threads_launcher(options)->run([&](Endpoint& endpoint) {
     at::Tensor tensor = values_of(test, endpoint.self().value);
     Averager averager({.algorithm = test.algorithm,
-                       .workers_per_rack = test.workers_per_rack,
+                       .topology = std::make_shared<const Topology>(test.topology),
                        .message_bytes = test.message_bytes,
                        .overlap = test.overlap,
                        .deadline = {20}});
@@ -88,13 +88,21 @@ TEST(Average, EveryAlgorithmSizeAndTypeGivesTheMeanInEqualBitsOnBothPaths) {
 }
 
 TEST(Average, RacksGiveTheMeanInEqualBitsOnBothPaths) {
-  for (const Algorithm algorithm : {Algorithm::leader, Algorithm::sharded})
-    for (const Overlap overlap : {Overlap::phases, Overlap::none})
-      expect_right({.algorithm = algorithm,
-                    .workers = 6,
-                    .workers_per_rack = 3,
-                    .elements = 4001,
-                    .overlap = overlap});
+  const Topology by_turns{.racks = {0, 1, 0, 1, 0, 1}};
+  const Topology uneven = in_racks({3, 1, 2});
+  for (const Overlap overlap : {Overlap::phases, Overlap::none})
+    for (const Algorithm algorithm :
+         {Algorithm::leader, Algorithm::sharded, Algorithm::scattered_ring})
+      for (const Topology& topology : {in_racks({3, 3}), by_turns, uneven})
+        if (topology.racks != uneven.racks || algorithm != Algorithm::sharded)
+          expect_right({.algorithm = algorithm,
+                        .workers = 6,
+                        .topology = topology,
+                        .elements = 4001,
+                        .overlap = overlap});
+  EXPECT_THROW(
+      averaged({.algorithm = Algorithm::sharded, .workers = 6, .topology = uneven}, Native::off),
+      UsageError);
 }
 
 TEST(Average, SmallMessagesChangeNoBits) {

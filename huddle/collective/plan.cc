@@ -1,6 +1,7 @@
 #include "huddle/collective/plan.h"
 
 #include <algorithm>
+#include <map>
 
 #include "huddle/base/error.h"
 #include "huddle/collective/algorithms/direct.h"
@@ -38,14 +39,13 @@ Algorithm choose(Algorithm algorithm, int members, std::int64_t bytes) {
   return bytes <= kLatencyBoundBytes ? Algorithm::halving_doubling : Algorithm::ring;
 }
 
-Racks racks_of(const Group& group, const Cluster& cluster) {
+Racks racks_of(const Group& group, const Topology& topology) {
   Racks racks;
-  int current = -1;
+  std::map<int, std::size_t> order;  // Of the racks, by their first member.
   for (int position = 0; position < group.size(); ++position) {
-    const int rack = cluster.rack_of(group[position]);
-    if (rack != current) racks.emplace_back();
-    current = rack;
-    racks.back().push_back(position);
+    const auto [rack, is_new] = order.try_emplace(topology.rack_of(group[position]), racks.size());
+    if (is_new) racks.emplace_back();
+    racks[rack->second].push_back(position);
   }
   return racks;
 }

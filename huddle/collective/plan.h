@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "huddle/base/group.h"
-#include "huddle/cluster/cluster.h"
+#include "huddle/cluster/topology.h"
 
 namespace huddle {
 
@@ -50,7 +50,7 @@ Algorithm choose(Algorithm algorithm, int members, std::int64_t bytes);
 // Which members (by position in the group) share a rack, racks in order of their first member, none
 // empty.
 using Racks = std::vector<std::vector<int>>;
-Racks racks_of(const Group& group, const Cluster& cluster);
+Racks racks_of(const Group& group, const Topology& topology);
 
 // One action of one member on the segments first..last-1.
 struct Action {

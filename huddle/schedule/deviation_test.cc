@@ -121,8 +121,8 @@ TEST(DeviationVariance, MatchesTheTableOfTheSpecification) {
   EXPECT_NEAR(plain({.radices = {2, 8}}, 16), 0.25, 1e-12);
   EXPECT_NEAR(plain({.kind = Kind::random, .group = 2}, 16), 0.820, 5e-4);
   EXPECT_NEAR(plain({.kind = Kind::random, .group = 4}, 16), 0.234, 5e-4);
-  EXPECT_NEAR(plain({.kind = Kind::rotating, .workers_per_rack = 4}, 8), 0.366, 5e-4);
-  EXPECT_NEAR(plain({.kind = Kind::rotating, .workers_per_rack = 4}, 16), 0.408, 5e-4);
+  EXPECT_NEAR(plain({.kind = Kind::rotating, .topology = in_racks({4, 4})}, 8), 0.366, 5e-4);
+  EXPECT_NEAR(plain({.kind = Kind::rotating, .topology = in_racks({4, 4, 4, 4})}, 16), 0.408, 5e-4);
 }
 
 TEST(DeviationVariance, OfRaggedGridsMatchesTheTableOfTheSpecification) {
@@ -136,8 +136,8 @@ TEST(DeviationVariance, IsWhatNoiseShows) {
   for (const ScheduleOptions& options : std::vector<ScheduleOptions>{
            {},
            {.kind = Kind::exchange},
-           {.kind = Kind::rotating, .workers_per_rack = 4},
-           {.kind = Kind::rotating, .workers_per_rack = 4, .global_every = 3},
+           {.kind = Kind::rotating, .topology = in_racks({4, 4})},
+           {.kind = Kind::rotating, .topology = in_racks({4, 4}), .global_every = 3},
            {.kind = Kind::random, .group = 3, .seed = 2},
            {.kind = Kind::random, .group = 2, .global_every = 4}}) {
     const Schedule schedule = make_schedule(options, 8);
@@ -166,11 +166,11 @@ TEST(DeviationVariance, IsThatOfDenseCovariances) {
     for (const int cross_every : {1, 2, 3})
       for (const int every : {0, 2, 3, 4, 7, 10})
         all.push_back(make_schedule({.kind = Kind::rotating,
-                                     .workers_per_rack = per_rack,
+                                     .topology = in_equal_racks({.racks = 3, .workers = per_rack}),
                                      .cross_every = cross_every,
                                      .global_every = every},
                                     3 * per_rack));
-  all.emplace_back(rotating_pattern({.racks = 2, .workers_per_rack = 2}), Group::everyone(4),
+  all.emplace_back(rotating_pattern({.racks = 2, .per_rack = 2}), Group::everyone(4),
                    Schedule::Extras{.global_every = 5});
   all.emplace_back(table_pattern({{{0, 1, 2}, {3, 4}, {5, 6}}, {{0, 3, 5}, {1, 4, 6}, {2}}}),
                    Group::everyone(7), Schedule::Extras{.global_every = 4});

@@ -20,9 +20,10 @@ Schedule table(std::vector<std::vector<Positions>> phases) {
 }
 
 Schedule rotating(int racks, int per_rack, int cross_every = 1) {
-  return make_schedule(
-      {.kind = Kind::rotating, .workers_per_rack = per_rack, .cross_every = cross_every},
-      racks * per_rack);
+  return make_schedule({.kind = Kind::rotating,
+                        .topology = in_equal_racks({.racks = racks, .workers = per_rack}),
+                        .cross_every = cross_every},
+                       racks * per_rack);
 }
 
 // The dense path: the norm of the N x N product minus J.
@@ -44,12 +45,14 @@ std::vector<Schedule> samples() {
   for (const int every : {2, 3, 5}) {
     all.push_back(make_schedule({.global_every = every}, 13));
     all.push_back(make_schedule({.kind = Kind::exchange, .global_every = every}, 16));
-    all.push_back(make_schedule(
-        {.kind = Kind::rotating, .workers_per_rack = 3, .cross_every = 2, .global_every = every},
-        6));
+    all.push_back(make_schedule({.kind = Kind::rotating,
+                                 .topology = in_racks({3, 3}),
+                                 .cross_every = 2,
+                                 .global_every = every},
+                                6));
   }
   all.push_back(
-      make_schedule({.kind = Kind::rotating, .workers_per_rack = 4, .global_every = 3}, 8));
+      make_schedule({.kind = Kind::rotating, .topology = in_racks({4, 4}), .global_every = 3}, 8));
   all.push_back(make_schedule({.kind = Kind::halves}, 20));
   all.push_back(table({{{0, 1, 2}, {3, 4}, {5, 6}}, {{0, 3, 5}, {1, 4, 6}, {2}}}));
   return all;
@@ -150,8 +153,7 @@ TEST(Mixing, RecognisesIslands) {
   };
   EXPECT_TRUE(never(make_schedule({.kind = Kind::fixed}, 16)));
   EXPECT_TRUE(never(table({{{0, 1}, {2, 3}}, {{0}, {1}, {2, 3}}})));
-  EXPECT_TRUE(
-      never(Schedule(rotating_pattern({.racks = 2, .workers_per_rack = 2}), Group::everyone(4))));
+  EXPECT_TRUE(never(Schedule(rotating_pattern({.racks = 2, .per_rack = 2}), Group::everyone(4))));
   EXPECT_TRUE(never(Schedule(RandomPattern{.members = 4, .groups = 4}, Group::everyone(4))));
   EXPECT_FALSE(never(make_schedule({.kind = Kind::fixed, .global_every = 50}, 16)));
   EXPECT_FALSE(never(make_schedule({.kind = Kind::fixed}, 1)));
@@ -204,11 +206,12 @@ TEST(Mixing, OfAThousandWorkersNeverGoesThroughThePeriod) {
         all.push_back(make_schedule({.kind = kind, .global_every = every}, workers));
     for (const int per_rack : {4, 32, 512})
       for (const int cross_every : {1, 997})
-        all.push_back(make_schedule({.kind = Kind::rotating,
-                                     .workers_per_rack = per_rack,
-                                     .cross_every = cross_every,
-                                     .global_every = every},
-                                    1024));
+        all.push_back(make_schedule(
+            {.kind = Kind::rotating,
+             .topology = in_equal_racks({.racks = 1024 / per_rack, .workers = per_rack}),
+             .cross_every = cross_every,
+             .global_every = every},
+            1024));
   }
   all.push_back(make_schedule({.kind = Kind::fixed, .global_every = 10000}, 1024));
   const Matrix matrix =

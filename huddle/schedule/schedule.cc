@@ -47,7 +47,7 @@ Choice grid_choice(const ScheduleOptions& options, int workers) {
     GridPattern grid = grid_pattern(options.radices);
     if (grid.workers() == workers) return {std::move(grid)};
     const auto [smaller, larger] = most_square(workers);
-    throw UsageError(concat("radices=", to_string(options.radices), " make ", grid.workers(),
+    throw UsageError(concat("radices=", joined(options.radices, 'x'), " make ", grid.workers(),
                             " workers, not ", workers, "; for example ",
                             smaller == 1 ? "no radices at all (a ragged grid)"
                                          : concat("radices=", smaller, "x", larger),
@@ -86,24 +86,29 @@ Choice exchange_choice(const ScheduleOptions& options, int workers) {
     return choice;
   }
   return {std::move(pattern),
-          concat(reason, ", so groups have the sizes ", to_string(radices), ".")};
+          concat(reason, ", so groups have the sizes ", joined(radices, 'x'), ".")};
 }
 
 Choice rotating_choice(const ScheduleOptions& options, int workers) {
-  const int per_rack = options.workers_per_rack;
+  const int per_rack = options.topology.equal_rack_size();
   const auto [smaller, larger] = most_square(workers);
-  if (per_rack == 0 || per_rack >= workers)
+  if (options.topology.rack_count() < 2)
     throw UsageError(concat("schedule=rotating needs the workers in two racks or more; ",
                             smaller == 1 ? "these cannot be dealt out evenly: use schedule=grid."
                                          : concat("for example --racks ", smaller, "x", larger,
                                                   ", or schedule=grid, which needs no racks.")));
+  if (per_rack == 0)
+    throw UsageError(
+        concat("schedule=rotating needs racks of equal size, filled in order; these "
+               "have ",
+               joined(options.topology.rack_sizes(), '+'),
+               " workers: use schedule=grid, which takes any."));
   if (per_rack == 1)
     throw UsageError(
         "schedule=rotating needs racks of two workers or more; use schedule=grid for racks of "
         "one.");
-  const RotatingPattern pattern = rotating_pattern({.racks = workers / per_rack,
-                                                    .workers_per_rack = per_rack,
-                                                    .cross_every = options.cross_every});
+  const RotatingPattern pattern = rotating_pattern(
+      {.racks = workers / per_rack, .per_rack = per_rack, .cross_every = options.cross_every});
   if (per_rack > 2 || options.cross_every > 1) return {pattern};
   return {
       grid_pattern({per_rack, pattern.racks}),
@@ -243,11 +248,8 @@ Schedule make_schedule(const ScheduleOptions& options, int workers) {
 Schedule make_schedule(const ScheduleOptions& options, Group members) {
   const int workers = members.size();
   if (workers < 1) throw UsageError("a schedule needs at least one member.");
-  const int per_rack = options.workers_per_rack;
-  if (per_rack < 0 || (per_rack > 0 && workers % per_rack != 0))
-    throw UsageError(concat("racks of ", per_rack, " do not make ", workers,
-                            " workers; give a divisor of that, for example ",
-                            most_square(workers).second, "."));
+  const std::vector<int>& racks = options.topology.racks;
+  check(racks.empty() || std::ssize(racks) == workers, "racks of other workers");
   if (options.global_every < 0)
     throw UsageError("global_every counts steps; global_every=0 leaves global averages out.");
   Choice choice = choose(options, workers);

@@ -75,7 +75,7 @@ Positions GridPattern::group_of(int position, std::int64_t step) const {
 }
 
 Positions RotatingPattern::group_of(int position, std::int64_t step) const {
-  const int m = workers_per_rack;
+  const int m = per_rack;
   const int first = position / m * m;
   Positions rack = progression(first, m, 1);
   const std::int64_t phase = step % cycle();
@@ -142,9 +142,9 @@ std::vector<int> exchange_masks(int workers) {
 }
 
 RotatingPattern rotating_pattern(const RotatingPattern& wanted) {
-  if (wanted.racks < 2 || wanted.workers_per_rack < 2)
+  if (wanted.racks < 2 || wanted.per_rack < 2)
     throw UsageError(concat("a rotating schedule needs at least two racks of two workers, not ",
-                            wanted.racks, "x", wanted.workers_per_rack,
+                            wanted.racks, "x", wanted.per_rack,
                             "; for example --racks 2x4, or schedule=grid."));
   if (wanted.cross_every < 1)
     throw UsageError("cross_every counts steps from 1 on; cross_every=1 crosses in every step.");

@@ -34,16 +34,16 @@ struct GridPattern {
   Positions group_of(int position, std::int64_t step) const;
 };
 
-// Racks of workers, worker = rack * workers_per_rack + index. Every `cross_every`-th step one
+// Racks of workers, worker = rack * per_rack + index. Every `cross_every`-th step one
 // representative of each rack averages across the racks, another index each time, while the others
 // of each rack average among themselves; in the steps between, each rack averages as a whole.
 struct RotatingPattern {
   int racks = 2;
-  int workers_per_rack = 3;
+  int per_rack = 3;
   int cross_every = 1;
 
-  int workers() const { return racks * workers_per_rack; }
-  std::int64_t cycle() const { return std::int64_t{workers_per_rack} * cross_every; }
+  int workers() const { return racks * per_rack; }
+  std::int64_t cycle() const { return std::int64_t{per_rack} * cross_every; }
   int turn() const { return cross_every; }  // Every index is a representative like any other.
   Positions group_of(int position, std::int64_t step) const;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "huddle/base/error.h"
@@ -51,39 +50,6 @@ void refuse_idle_keys(const ScheduleOptions& options, const Options& given) {
 
 }  // namespace
 
-std::vector<int> parse_radices(std::string_view what, std::string_view text) {
-  std::vector<int> radices;
-  const char* place = text.data();
-  const char* const end = place + text.size();
-  while (true) {
-    const auto [after, error] = std::from_chars(place, end, radices.emplace_back());
-    if (error != std::errc() || (after != end && *after != 'x'))
-      throw UsageError(
-          concat(what, " '", text, "' is not of the form 4x4 (whole numbers with x between)."));
-    if (after == end) return radices;
-    place = after + 1;
-  }
-}
-
-std::string to_string(const std::vector<int>& radices) {
-  std::string text;
-  for (const int radix : radices) text += concat(text.empty() ? "" : "x", radix);
-  return text;
-}
-
-int parse_racks(std::string_view text, int workers) {
-  if (text.empty()) return 0;
-  const std::vector<int> shape = parse_radices("--racks", text);
-  if (shape.size() == 2 && shape[0] > 0 && shape[1] > 0 && workers % shape[0] == 0 &&
-      workers / shape[0] == shape[1])
-    return shape[1];
-  int racks = std::clamp(shape.front(), 1, workers);
-  while (workers % racks != 0) --racks;
-  throw UsageError(concat("--racks ", text, " does not make ", workers,
-                          " workers (racks x workers per rack); for example --racks ", racks, "x",
-                          workers / racks, "."));
-}
-
 std::vector<KeyInfo> schedule_keys_ds_sync() {
   std::vector<std::string> kinds;
   for (const auto& [name, kind] : kKinds) kinds.emplace_back(name);
@@ -118,7 +84,7 @@ std::vector<KeyInfo> schedule_keys_sesgd() {
           global_every_key()};
 }
 
-ScheduleOptions schedule_options_ds_sync(const Options& options, int workers_per_rack) {
+ScheduleOptions schedule_options_ds_sync(const Options& options, const Topology& topology) {
   const std::string& name = options.text("schedule");
   const auto kind = std::find_if(kKinds.begin(), kKinds.end(),
                                  [&](const auto& known) { return known.first == name; });
@@ -126,8 +92,8 @@ ScheduleOptions schedule_options_ds_sync(const Options& options, int workers_per
   const std::string& radices = options.text("radices");
   const ScheduleOptions chosen{
       .kind = kind->second,
-      .radices = radices == kNoRadices ? std::vector<int>() : parse_radices("radices", radices),
-      .workers_per_rack = workers_per_rack,
+      .radices = radices == kNoRadices ? std::vector<int>() : parse_counts("radices", radices, 'x'),
+      .topology = topology,
       .cross_every = whole(options, "cross_every"),
       .group = whole(options, "group"),
       .global_every = whole(options, "global_every"),

@@ -60,8 +60,13 @@ TEST(Schedule, DividesAllWorkersInEveryPhase) {
     if (workers % 4 == 0) all.push_back({.kind = Kind::halves});
     for (int per_rack = 2; per_rack < workers; ++per_rack)
       if (workers % per_rack == 0) {
-        all.push_back({.kind = Kind::rotating, .workers_per_rack = per_rack});
-        all.push_back({.kind = Kind::rotating, .workers_per_rack = per_rack, .cross_every = 3});
+        all.push_back(
+            {.kind = Kind::rotating,
+             .topology = in_equal_racks({.racks = workers / per_rack, .workers = per_rack})});
+        all.push_back(
+            {.kind = Kind::rotating,
+             .topology = in_equal_racks({.racks = workers / per_rack, .workers = per_rack}),
+             .cross_every = 3});
       }
     for (const ScheduleOptions& options : all) {
       const Schedule schedule = make_schedule(options, workers);
@@ -79,8 +84,8 @@ TEST(Schedule, RepeatsAfterItsPeriodAndNotBefore) {
            {.global_every = 2},
            {.global_every = 5},
            {.radices = {2, 2, 3}, .global_every = 4},
-           {.kind = Kind::rotating, .workers_per_rack = 4, .cross_every = 2},
-           {.kind = Kind::rotating, .workers_per_rack = 4, .global_every = 3}}) {
+           {.kind = Kind::rotating, .topology = in_racks({4, 4, 4}), .cross_every = 2},
+           {.kind = Kind::rotating, .topology = in_racks({4, 4, 4}), .global_every = 3}}) {
     const Schedule schedule = make_schedule(options, 12);
     const auto repeats_after = [&](std::int64_t steps) {
       for (int step = 0; step < 60; ++step)
@@ -158,7 +163,7 @@ TEST(Schedule, ExchangesInMixedRadixWhereNoPowerFits) {
 
 TEST(Schedule, ThinsCrossingsOfRacks) {
   const Schedule schedule =
-      make_schedule({.kind = Kind::rotating, .workers_per_rack = 3, .cross_every = 2}, 6);
+      make_schedule({.kind = Kind::rotating, .topology = in_racks({3, 3}), .cross_every = 2}, 6);
   EXPECT_EQ(schedule.period(), 6);
   EXPECT_EQ(schedule.phase(0), (Partition{group({0, 3}), group({1, 2}), group({4, 5})}));
   EXPECT_EQ(schedule.phase(1), (Partition{group({0, 1, 2}), group({3, 4, 5})}));
@@ -166,7 +171,8 @@ TEST(Schedule, ThinsCrossingsOfRacks) {
 }
 
 TEST(Schedule, ReplacesRotationInRacksOfTwo) {
-  const Schedule schedule = make_schedule({.kind = Kind::rotating, .workers_per_rack = 2}, 6);
+  const Schedule schedule =
+      make_schedule({.kind = Kind::rotating, .topology = in_racks({2, 2, 2})}, 6);
   EXPECT_EQ(schedule.phase(0), (Partition{group({0, 1}), group({2, 3}), group({4, 5})}));
   EXPECT_EQ(schedule.phase(1), (Partition{group({0, 2, 4}), group({1, 3, 5})}));
   EXPECT_NE(schedule.note().find("never mixes"), std::string::npos);
@@ -201,13 +207,15 @@ TEST(Schedule, AveragesAllEverySoManyStepsWithoutLosingAPhase) {
 }
 
 TEST(Schedule, CountsPeriodsBeyondAnInt) {
-  const Schedule schedule = make_schedule(
-      {.kind = Kind::rotating, .workers_per_rack = 215, .cross_every = 1000, .global_every = 10000},
-      430);
+  const Schedule schedule = make_schedule({.kind = Kind::rotating,
+                                           .topology = in_racks({215, 215}),
+                                           .cross_every = 1000,
+                                           .global_every = 10000},
+                                          430);
   EXPECT_EQ(schedule.period(), 10000LL * 215 * 1000);
   EXPECT_EQ(schedule.phase(schedule.period() + 1000), schedule.phase(1000));
   const std::string sentence = reason({.kind = Kind::rotating,
-                                       .workers_per_rack = 1000000,
+                                       .topology = in_racks({1000000, 1000000}),
                                        .cross_every = 2000000011,
                                        .global_every = 2000000000},
                                       2000000);
@@ -218,7 +226,7 @@ TEST(Schedule, TurnsAreAlikeButForNames) {
   for (const ScheduleOptions& options : std::vector<ScheduleOptions>{
            {},
            {.radices = {2, 2, 3}},
-           {.kind = Kind::rotating, .workers_per_rack = 4, .cross_every = 3},
+           {.kind = Kind::rotating, .topology = in_racks({4, 4, 4}), .cross_every = 3},
            {.kind = Kind::random, .group = 5}}) {
     const Schedule schedule = make_schedule(options, 12);
     const auto sorted = [&](std::int64_t phase) {
@@ -252,8 +260,14 @@ TEST(Schedule, RefusesWhatCannotBeAndNamesWhatCan) {
   EXPECT_NE(reason({.kind = Kind::authors}, 8).find("schedule=grid"), std::string::npos);
   EXPECT_NE(reason({.kind = Kind::halves}, 6).find("example 4"), std::string::npos);
   EXPECT_NE(reason({.kind = Kind::rotating}, 8).find("--racks 2x4"), std::string::npos);
-  EXPECT_NE(reason({.kind = Kind::rotating, .workers_per_rack = 3}, 8), "accepted");
-  EXPECT_NE(reason({.kind = Kind::rotating, .workers_per_rack = 1}, 8), "accepted");
+  const std::string uneven = reason({.kind = Kind::rotating, .topology = in_racks({3, 3, 2})}, 8);
+  EXPECT_NE(uneven.find("3+3+2"), std::string::npos) << uneven;
+  EXPECT_NE(uneven.find("schedule=grid"), std::string::npos) << uneven;
+  const Topology by_turns{.racks = {0, 1, 0, 1, 0, 1}};
+  EXPECT_NE(reason({.kind = Kind::rotating, .topology = by_turns}, 6).find("filled in order"),
+            std::string::npos);
+  const Topology of_one = in_racks({1, 1, 1, 1, 1, 1, 1, 1});
+  EXPECT_NE(reason({.kind = Kind::rotating, .topology = of_one}, 8), "accepted");
   EXPECT_NE(reason({.kind = Kind::exchange, .radix = 1}, 8).find("radix=2"), std::string::npos);
   EXPECT_NE(reason({.kind = Kind::random, .group = 9}, 8).find("group=2"), std::string::npos);
   EXPECT_NE(reason({.kind = Kind::random, .group = 1}, 8), "accepted");

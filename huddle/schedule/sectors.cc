@@ -42,8 +42,8 @@ std::vector<Sector> of_two_phases(const PhaseGroups& first, const PhaseGroups& s
 }
 
 std::vector<Sector> of_rotation(const RotatingPattern& pattern) {
-  const double m = pattern.workers_per_rack;
-  Sector equal_racks{.copies = 1, .dimension = pattern.workers_per_rack, .turn = {}, .shift = 1};
+  const double m = pattern.per_rack;
+  Sector equal_racks{.copies = 1, .dimension = pattern.per_rack, .turn = {}, .shift = 1};
   Sector unequal_racks = equal_racks;
   unequal_racks.copies = pattern.racks - 1;
   const double apart = std::sqrt(m / (m - 1));

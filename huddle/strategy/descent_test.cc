@@ -5,6 +5,7 @@
 
 #include "huddle/strategy/step_loop.h"
 #include "huddle/transport/threads/launcher.h"
+#include "tests/support/equal_racks.h"
 
 namespace huddle {
 
@@ -51,7 +52,7 @@ class Descender {
   std::unique_ptr<StepLoop> make() {
     return std::make_unique<StepLoop>(
         endpoint_, replica_, descent_.spec,
-        LoopOptions{.averaging = {.workers_per_rack = descent_.workers_per_rack, .deadline = {20}},
+        LoopOptions{.averaging = {.topology = shared_racks(descent_.workers, descent_.per_rack), .deadline = {20}},
                     .steps = descent_.run_steps,
                     .compute = {.per_step = descent_.compute, .backward_share = 0},
                     .host = {descent_.host}});
@@ -113,7 +114,7 @@ Descended descend(const Descent& descent) {
   ThreadsOptions engine;
   engine.cluster.slowdowns = descent.slowdowns;
   engine.cluster.workers = descent.workers;
-  engine.cluster.workers_per_rack = descent.workers_per_rack;
+  engine.cluster.topology = equal_racks(descent.workers, descent.per_rack);
   if (descent.through == Descent::Through::messages) engine.native = ThreadsOptions::Native::off;
   const auto workers = static_cast<std::size_t>(descent.workers);
   const auto steps = static_cast<std::size_t>(descent.steps);

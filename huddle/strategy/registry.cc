@@ -78,7 +78,7 @@ MakeStrategy prepare_strategy(std::string_view spec, const StrategySetting& sett
 std::unique_ptr<Strategy> make_strategy(std::string_view spec, const StrategyContext& context) {
   StrategySetting setting{.clip_norm = context.clip_norm, .steps = context.steps};
   setting.cluster.workers = context.endpoint.workers();
-  setting.cluster.workers_per_rack = context.averaging.workers_per_rack;
+  setting.cluster.topology = *context.averaging.topology;
   const UpdateRule* const rule = context.replica.rule();
   setting.update = rule != nullptr ? std::optional(rule->options()) : std::nullopt;
   return prepare_strategy(spec, setting)(context);

@@ -13,6 +13,7 @@
 #include "huddle/schedule/traffic.h"
 #include "huddle/strategy/registry.h"
 #include "tests/support/descent.h"
+#include "tests/support/equal_racks.h"
 
 namespace huddle {
 namespace {
@@ -101,7 +102,7 @@ TEST(Scheduled, SendsExactlyWhatTheAnalysisSays) {
 TEST(Scheduled, ShowsTheScheduleOfEveryStrategyThatHasOne) {
   Cluster cluster;
   cluster.workers = 8;
-  cluster.workers_per_rack = 4;
+  cluster.topology = in_racks({4, 4});
   EXPECT_EQ(schedule_of("bsp", cluster).partition(Step{3}), (Partition{Group::everyone(8)}));
   EXPECT_EQ(schedule_of("ds_sync:schedule=rotating", cluster).period(), 4);
   EXPECT_EQ(schedule_of("sesgd", cluster).period(), 3);
@@ -125,7 +126,7 @@ TEST(Scheduled, ShowsTheScheduleOfEveryStrategyThatHasOne) {
 TEST(Scheduled, ChecksAnAlgorithmWithoutGoingThroughThePeriod) {
   Cluster cluster;
   cluster.workers = 430;
-  cluster.workers_per_rack = 215;
+  cluster.topology = in_racks({215, 215});
   const std::string thinned = "ds_sync:schedule=rotating,cross_every=1000,global_every=10000";
   EXPECT_NO_THROW(prepare_strategy(thinned + ",algorithm=leader", {cluster, {}, 0}));
   EXPECT_NO_THROW(prepare_strategy(thinned + ",algorithm=halving_doubling", {cluster, {}, 0}));

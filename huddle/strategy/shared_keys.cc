@@ -62,7 +62,7 @@ bool fits_every_group(Algorithm algorithm) {
 
 void check_algorithm(Algorithm algorithm, const Group& group, const Cluster& cluster) {
   if (fits_every_group(algorithm) || group.size() < 2) return;
-  make_plan(choose(algorithm, group.size(), 0), 0, racks_of(group, cluster));
+  make_plan(choose(algorithm, group.size(), 0), 0, racks_of(group, cluster.topology));
 }
 
 }  // namespace huddle

@@ -22,7 +22,7 @@ namespace huddle {
 namespace {
 
 Averaging averaging_for(const Endpoint& endpoint, const AttachOptions& options) {
-  return whole_messages_if_virtual({.workers_per_rack = options.workers_per_rack,
+  return whole_messages_if_virtual({.topology = options.topology,
                                     .deadline = options.deadline,
                                     .payload_scale = options.payload_scale},
                                    endpoint);

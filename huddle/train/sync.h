@@ -18,6 +18,7 @@
 #include <memory>
 #include <string>
 
+#include "huddle/cluster/topology.h"
 #include "huddle/record/record.h"
 #include "huddle/strategy/step_loop.h"
 #include "huddle/transport/endpoint.h"
@@ -32,8 +33,8 @@ class Optimizer;
 namespace huddle {
 
 struct AttachOptions {
-  int workers_per_rack = 0;  // As in Cluster: which workers are near one another; 0: all.
-  Deadline deadline;         // For every wait.
+  SharedTopology topology = std::make_shared<const Topology>();  // Who is near whom.
+  Deadline deadline;                                             // For every wait.
   double clip_norm = 0;      // Gradients are scaled down to this norm before the update; 0: never.
   std::int64_t steps = 0;    // That each worker is to take, for strategies that must know the end.
   Compute compute;           // Simulated or injected.

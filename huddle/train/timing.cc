@@ -33,7 +33,7 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
   StepLoop loop(
       endpoint, replica, options.strategy,
       {.averaging = whole_messages_if_virtual(
-           {.workers_per_rack = options.workers_per_rack, .deadline = options.deadline}, endpoint),
+           {.topology = options.topology, .deadline = options.deadline}, endpoint),
        .clip_norm = options.clip_norm,
        .steps = options.steps,
        .compute = options.compute,

@@ -35,7 +35,7 @@ class WorkerLoop {
         workload_(problem.workload(endpoint_.self())),
         rate_(options.schedule, options.update.learning_rate, options.steps),
         sync_(endpoint_, workload_->module(), options.update, options.strategy,
-              {.workers_per_rack = options.workers_per_rack,
+              {.topology = options.topology,
                .deadline = options.deadline,
                .clip_norm = options.clip_norm,
                .steps = options.steps,

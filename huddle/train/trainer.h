@@ -33,7 +33,7 @@ struct TrainOptions {
   UpdateOptions update;
   double clip_norm = 0;               // 0: gradients are not clipped.
   std::string schedule = "constant";  // Of the learning rate; see learning_rate.h.
-  int workers_per_rack = 0;
+  SharedTopology topology = std::make_shared<const Topology>();
   Compute compute;           // Simulated or injected.
   double payload_scale = 1;  // Bytes on the wire for each byte of the model, in simulation.
   Deadline deadline;

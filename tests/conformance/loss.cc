@@ -181,8 +181,8 @@ TEST_P(ConformanceOfSize, ReceivingFromAnybodyTellsOfEachEndOnceAndAfterItsMessa
 void run_beside_travelling_requests(const Conformance& engine, int posted_late) {
   constexpr int kReceives = 3;  // The message and two ends.
   Cluster cluster = with_deaths(3, {});
-  cluster.latency_in_rack = 0.05;
-  cluster.nic_bytes_per_second = 1e6;
+  cluster.topology.latency_in_rack = 0.05;
+  cluster.topology.nic_bytes_per_second = 1e6;
   const auto tag_of = [](WorkerId sender) {
     Tag tag = request(1 + static_cast<std::uint32_t>(sender.value));
     tag.kind = sender.value == 1 ? Kind::control : Kind::payload;  // They travel in different ways.

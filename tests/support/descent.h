@@ -30,7 +30,7 @@ struct Descent {
   std::string spec;
   int workers = 4;
   int steps = 12;
-  int workers_per_rack = 0;
+  int per_rack = 0;  // 0: one rack.
   std::int64_t size = 60;
   int layers = 2;               // Parameters of about equal size.
   std::int64_t statistics = 2;  // Elements; worker i adds i + 1 to each at every step.

@@ -82,7 +82,7 @@ TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
           .update = update,
           .clip_norm = config.clip_norm,
           .schedule = config.schedule,
-          .workers_per_rack = run.cluster.workers_per_rack,
+          .topology = std::make_shared<const Topology>(run.cluster.topology),
           .compute = {run.cluster.compute_per_step, run.cluster.backward_share},
           .payload_scale = payload_scale,
           .deadline = {config.deadline},
@@ -119,17 +119,10 @@ void prepare_timing(const TrainConfig& config, PreparedRun& run, const UpdateOpt
                  .batch = 0,
                  .update = update,
                  .clip_norm = config.clip_norm,
-                 .workers_per_rack = run.cluster.workers_per_rack,
+                 .topology = std::make_shared<const Topology>(run.cluster.topology),
                  .compute = {run.cluster.compute_per_step, run.cluster.backward_share},
                  .deadline = {config.deadline}};
   make_files(config, run);
-}
-
-// "2x4", or nothing for one rack: as --racks has it, and checkpoints keep it.
-std::string racks_text(const Cluster& cluster) {
-  return cluster.workers_per_rack == 0
-             ? std::string()
-             : fmt::format("{}x{}", cluster.racks(), cluster.workers_per_rack);
 }
 
 // Takes from the cluster what the options left open. Throws UsageError where the two disagree.
@@ -139,7 +132,7 @@ void adopt_cluster(const CLI::App& command, TrainConfig& config, const Cluster& 
           concat("--workers is ", config.workers, ", but ", config.cluster, " has ",
                  cluster.workers, " workers; leave the option out."));
   config.workers = cluster.workers;
-  const std::string racks = racks_text(cluster);
+  const std::string racks = racks_text(cluster.topology);
   require(
       config.resume.empty() || config.cluster.empty() || racks == config.racks,
       concat(config.cluster, " has racks ", racks.empty() ? "none" : racks, ", the checkpoint in ",

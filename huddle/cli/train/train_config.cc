@@ -84,13 +84,14 @@ Cluster cluster_of_options(TrainConfig config) {
     for (const auto& [name, option, assumed] : kPlainLan)
       if ((config.*option).empty()) config.*option = assumed;
   cluster.jitter = config.jitter;
-  if (!config.racks.empty()) cluster.workers_per_rack = parse_racks(config.racks, config.workers);
+  cluster.topology = parse_racks(config.racks, config.workers);
   if (!config.compute.empty())
     cluster.compute_per_step = parse_seconds("--compute", config.compute);
-  if (!config.latency.empty()) cluster.latency_in_rack = parse_seconds("--latency", config.latency);
+  if (!config.latency.empty())
+    cluster.topology.latency_in_rack = parse_seconds("--latency", config.latency);
   if (!config.bandwidth.empty())
-    cluster.nic_bytes_per_second = parse_bandwidth("--bandwidth", config.bandwidth);
-  cluster.latency_between_racks = cluster.latency_in_rack;
+    cluster.topology.nic_bytes_per_second = parse_bandwidth("--bandwidth", config.bandwidth);
+  cluster.topology.latency_between_racks = cluster.topology.latency_in_rack;
   for (const std::string& text : config.slow) {
     const std::vector<double> parts =
         numbers_in("--slow", "WORKER:FACTOR, as 3:2.5", text, "#:#", 0);

@@ -145,8 +145,9 @@ void declare_injection(CLI::App& command, TrainConfig& config) {
                 "no values: a model of --wire bytes is timed, not trained (sim)")
       ->group(group);
   command
-      .add_option("--racks", config.racks,
-                  "racks x workers per rack, as 2x4: which workers are near one another")
+      .add_option(
+          "--racks", config.racks,
+          "racks x workers per rack, as 2x4, or the workers of each, as 4+4+2: who is near whom")
       ->group(group)
       ->excludes(file);
   command.add_option("--compute", config.compute, "compute time per step, as 10ms")

@@ -132,7 +132,7 @@ class Planner {
   }
 
   // Runs with equal keys compute equal values.
-  using Key = std::tuple<std::string, WorkloadOptions, int, int, int, double>;
+  using Key = std::tuple<std::string, WorkloadOptions, int, int, std::vector<int>, double>;
   Key key_of(const PlannedRun& run, WorkloadOptions all) const {
     all.erase("timing_only");
     const Cluster& cluster = case_of(run).cluster;
@@ -140,7 +140,7 @@ class Planner {
             std::move(all),
             run.seed,
             cluster.workers,
-            cluster.workers_per_rack,
+            cluster.topology.racks,
             cluster.wire_bytes};
   }
 
@@ -185,7 +185,8 @@ class Planner {
   }
 
   static bool is_in_racks(const Cluster& cluster) {
-    return cluster.workers_per_rack > 0 && cluster.workers_per_rack < cluster.workers;
+    const int each = cluster.topology.equal_rack_size();
+    return each > 0 && each < cluster.workers;
   }
 
   void add_tunings(PlannedRun run) {

@@ -69,7 +69,7 @@ TEST(ComparisonPlan, TrainsAnewWhereTheValuesDiffer) {
   ScenarioCase skewed = case_of("skewed");
   skewed.workload["split"] = "skew:0.64";
   ScenarioCase racks = case_of("racks");
-  racks.cluster.workers_per_rack = 4;
+  racks.cluster.topology = in_racks({4, 4});
   Scenario scenario =
       scenario_of({case_of("iid"), skewed, case_of("16", 16), racks, case_of("same")}, {"bsp"});
   EXPECT_EQ(plan(scenario).trainings.size(), 8u);
@@ -171,7 +171,7 @@ TEST(ComparisonPlan, TrainsOnceWhatDiffersOnlyInHowItTravels) {
 
 TEST(ComparisonPlan, FormsTheMeanOnceInEachCaseWhereThereIsATarget) {
   ScenarioCase racks = case_of("racks");
-  racks.cluster.workers_per_rack = 4;
+  racks.cluster.topology = in_racks({4, 4});
   Scenario scenario = scenario_of({case_of("lan"), racks}, {"sesgd"});
   EXPECT_TRUE(plan(scenario).averages.empty());
   scenario.target = Target{.value = 0.9};

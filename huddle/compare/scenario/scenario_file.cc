@@ -213,7 +213,7 @@ class ScenarioReader {
     for (const ConfigProblem& problem : problems)
       if (has_cluster_) file_.report(problem.line > 0 ? problem.line : line, problem.message);
     if (problems.empty() && one.cluster.compute_per_step == 0 &&
-        one.cluster.nic_bytes_per_second == kUnlimited && has_cluster_)
+        one.cluster.topology.nic_bytes_per_second == kUnlimited && has_cluster_)
       file_.report(line, concat("in case '", one.name, "' nothing takes time; say how long a step ",
                                 "computes, [cluster.compute] step = \"50ms\", or how fast the ",
                                 "network is, [cluster.network] nic = \"10Gbps\"."));

@@ -71,7 +71,7 @@ TEST_F(ScenarioFile, TheSmallestIsOneCaseWithOneSeed) {
   ASSERT_EQ(scenario.cases.size(), 1u);
   EXPECT_EQ(scenario.cases[0].seeds, std::vector{1});
   EXPECT_EQ(scenario.cases[0].cluster.workers, 8);
-  EXPECT_EQ(scenario.cases[0].cluster.latency_in_rack, 1e-4);
+  EXPECT_EQ(scenario.cases[0].cluster.topology.latency_in_rack, 1e-4);
   ASSERT_EQ(scenario.strategies.size(), 1u);
   EXPECT_EQ(scenario.strategies[0].label, "bsp");
   EXPECT_EQ(scenario.source, kSmall);
@@ -124,11 +124,12 @@ worker = 7
 factor = 2.0
 )" + kSmall);
   ASSERT_EQ(scenario.cases.size(), 3u);
-  EXPECT_EQ(scenario.cases[0].cluster.latency_in_rack, 5e-3);
-  EXPECT_EQ(scenario.cases[0].cluster.nic_bytes_per_second, 1.25e9);
+  EXPECT_EQ(scenario.cases[0].cluster.topology.latency_in_rack, 5e-3);
+  EXPECT_EQ(scenario.cases[0].cluster.topology.nic_bytes_per_second, 1.25e9);
   EXPECT_EQ(scenario.cases[1].workload.at("split"), "skew:0.64");
   EXPECT_EQ(scenario.cases[1].seeds, std::vector{9});
-  EXPECT_EQ(scenario.cases[2].cluster.workers_per_rack, 4) << "racks take the place of workers";
+  EXPECT_EQ(scenario.cases[2].cluster.topology.equal_rack_size(), 4)
+      << "racks take the place of workers";
   EXPECT_EQ(scenario.cases[2].cluster.slowdowns.size(), 1u);
   EXPECT_EQ(scenario.cases[2].workload.at("split"), "iid");
 }
@@ -154,7 +155,7 @@ sweep.tau = [8]
   ASSERT_EQ(scenario.cases.size(), 4u);
   EXPECT_EQ(scenario.cases[0].name, "0.1ms, step=10ms");
   EXPECT_EQ(scenario.cases[0].text, "with 10ms of computing");
-  EXPECT_EQ(scenario.cases[3].cluster.latency_in_rack, 5e-3);
+  EXPECT_EQ(scenario.cases[3].cluster.topology.latency_in_rack, 5e-3);
   EXPECT_EQ(scenario.cases[3].cluster.compute_per_step, 0.02);
   std::vector<std::string> labels;
   for (const ScenarioStrategy& strategy : scenario.strategies) labels.push_back(strategy.label);
@@ -197,8 +198,8 @@ cluster.network.nic = "40Gbps"
 run = "bsp"
 )");
   EXPECT_EQ(scenario.cases[0].cluster.workers, 16);
-  EXPECT_EQ(scenario.cases[0].cluster.latency_in_rack, 1e-3);
-  EXPECT_EQ(scenario.cases[1].cluster.nic_bytes_per_second, 5e9);
+  EXPECT_EQ(scenario.cases[0].cluster.topology.latency_in_rack, 1e-3);
+  EXPECT_EQ(scenario.cases[1].cluster.topology.nic_bytes_per_second, 5e9);
   EXPECT_EQ(find_entry(scenario.cases[0].description, "file"), nullptr);
 }
 

@@ -11,8 +11,7 @@ StrategyEntry ds_sync_entry() {
            "DS-Sync: a local step, then the model's average in small groups that change every step",
        .keys = schedule_keys_ds_sync()},
       [](const Options& options, const Cluster& cluster) {
-        return make_schedule(schedule_options_ds_sync(options, cluster.workers_per_rack),
-                             cluster.workers);
+        return make_schedule(schedule_options_ds_sync(options, cluster.topology), cluster.workers);
       });
 }
 

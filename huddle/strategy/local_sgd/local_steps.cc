@@ -1,5 +1,6 @@
 #include "huddle/strategy/local_sgd/local_steps.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "huddle/base/error.h"
@@ -11,24 +12,22 @@
 namespace huddle {
 namespace {
 
-// Rows and columns in turn, along the racks where there are several.
+// Rows and columns in turn.
 Schedule grid_of(const Cluster& cluster) {
-  return make_schedule({.kind = ScheduleOptions::Kind::grid,
-                        .workers_per_rack = cluster.racks() > 1 ? cluster.workers_per_rack : 0},
-                       cluster.workers);
+  return make_schedule({.kind = ScheduleOptions::Kind::grid}, cluster.workers);
 }
 
 Cluster cluster_of(const StrategyContext& context) {
   Cluster cluster;
   cluster.workers = context.endpoint.workers();
-  cluster.workers_per_rack = context.averaging.workers_per_rack;
+  cluster.topology = *context.averaging.topology;
   return cluster;
 }
 
 Group rack_of(WorkerId worker, const Cluster& cluster) {
   std::vector<WorkerId> members;
   for (const WorkerId each : Group::everyone(cluster.workers))
-    if (cluster.rack_of(each) == cluster.rack_of(worker)) members.push_back(each);
+    if (cluster.topology.rack_of(each) == cluster.topology.rack_of(worker)) members.push_back(each);
   return Group(members);
 }
 
@@ -95,14 +94,15 @@ class LocalSteps final : public Strategy {
 };
 
 void check_inner(const Cluster& cluster) {
-  if (cluster.racks() < 2)
+  if (cluster.topology.rack_count() < 2)
     throw UsageError(
         "inner=rack needs the workers in two racks or more, and these are in one: say which are "
         "near one another (--racks 2x4), or leave inner out.");
-  if (cluster.workers_per_rack < 2)
-    throw UsageError(
-        "inner=rack needs racks of two workers or more, and these have one each: leave inner out, "
-        "or use --racks with larger racks.");
+  const std::vector<int> sizes = cluster.topology.rack_sizes();
+  if (*std::min_element(sizes.begin(), sizes.end()) < 2)
+    throw UsageError(concat("inner=rack needs racks of two workers or more, and these have ",
+                            joined(sizes, '+'),
+                            ": leave inner out, or use --racks with larger racks."));
 }
 
 // Throws UsageError unless the algorithm fits whoever meets at boundaries.

@@ -9,6 +9,7 @@
 #include "huddle/strategy/local_sgd/presets.h"
 #include "huddle/strategy/registry.h"
 #include "tests/support/descent.h"
+#include "tests/support/equal_racks.h"
 
 namespace huddle {
 namespace {
@@ -55,8 +56,8 @@ TEST(LocalSteps, ARunThatEndsWithinARoundKeepsEveryLocalStep) {
 }
 
 TEST(LocalSteps, AveragesGradientsInsideTheRackAtEveryStep) {
-  const Descended result = descend(
-      {.spec = "local_sgd:tau=4,inner=rack", .workers = 6, .steps = 8, .workers_per_rack = 3});
+  const Descended result =
+      descend({.spec = "local_sgd:tau=4,inner=rack", .workers = 6, .steps = 8, .per_rack = 3});
   EXPECT_EQ(result.groups[0], Group({WorkerId{0}, WorkerId{1}, WorkerId{2}}));
   EXPECT_EQ(result.groups[3], Group::everyone(6));
   for (std::size_t t = 0; t < 8; ++t) {
@@ -67,8 +68,8 @@ TEST(LocalSteps, AveragesGradientsInsideTheRackAtEveryStep) {
 }
 
 TEST(LocalSteps, ARackActsAsOneWorkerWithItsMeanGradient) {
-  const Descended racks = descend(
-      {.spec = "overlap_local_sgd:beta=0.5,inner=rack", .workers = 4, .workers_per_rack = 2});
+  const Descended racks =
+      descend({.spec = "overlap_local_sgd:beta=0.5,inner=rack", .workers = 4, .per_rack = 2});
   const Descended two = descend({.spec = "overlap_local_sgd:beta=0.5",
                                  .workers = 2,
                                  .gradient = [](int worker, int step, const at::Tensor& x) {
@@ -127,7 +128,7 @@ struct Refusal {
   std::string spec;
   std::string reason;
   int workers = 4;
-  int workers_per_rack = 0;
+  int per_rack = 0;
   double momentum = 0.9;
 };
 
@@ -153,7 +154,7 @@ TEST(LocalSteps, RefusesWhatIsNotDefinedAndSaysWhatIs) {
       {"easgd:alpha=0.3", "alpha=0.1125", 8},
       {"easgd:overlap=round,slots=average", "a round late"},
       {"local_sgd:inner=rack", "two racks or more"},
-      {"local_sgd:inner=rack", "one each", 4, 1},
+      {"local_sgd:inner=rack", "have 1+1+1+1", 4, 1},
       {"local_sgd:inner=rack,scope=grid", "divide racks", 4, 2},
       {"local_sgd:scope=grid", "at least 3 workers", 2},
       {"local_sgd:slots=average", "sgd without momentum", 4, 0, 0},
@@ -163,7 +164,7 @@ TEST(LocalSteps, RefusesWhatIsNotDefinedAndSaysWhatIs) {
   for (const Refusal& refusal : refusals) {
     StrategySetting setting;
     setting.cluster.workers = refusal.workers;
-    setting.cluster.workers_per_rack = refusal.workers_per_rack;
+    setting.cluster.topology = equal_racks(refusal.workers, refusal.per_rack);
     setting.update->momentum = refusal.momentum;
     try {
       prepare_strategy(refusal.spec, setting);
@@ -187,7 +188,7 @@ std::string refusal_of(const char* spec, const StrategySetting& setting) {
 TEST(LocalSteps, RefusesARunThatWouldEndBeforeWorkersMeet) {
   StrategySetting setting;
   setting.cluster.workers = 8;
-  setting.cluster.workers_per_rack = 4;
+  setting.cluster.topology = in_racks({4, 4});
   setting.steps = 100;
   EXPECT_EQ(refusal_of("diloco", setting),
             "strategy 'diloco': tau is 500, but the run has 100 steps, so its workers would never "
@@ -205,7 +206,7 @@ TEST(LocalSteps, RefusesARunThatWouldEndBeforeWorkersMeet) {
   EXPECT_EQ(refusal_of("diloco", setting), "accepted") << "nobody knows how many steps there are";
   setting.steps = 100;
   setting.cluster.workers = 1;
-  setting.cluster.workers_per_rack = 0;
+  setting.cluster.topology = {};
   EXPECT_EQ(refusal_of("diloco", setting), "accepted") << "one worker has nobody to meet";
 }
 
@@ -228,7 +229,7 @@ TEST(LocalSteps, EveryStrategySendsWithinTheFewestStepsThatItAccepts) {
 TEST(LocalSteps, AcceptsTheEdgesOfWhatIsDefined) {
   StrategySetting setting;
   setting.cluster.workers = 8;
-  setting.cluster.workers_per_rack = 4;
+  setting.cluster.topology = in_racks({4, 4});
   setting.update->momentum = 0.9;
   for (const SpecInfo& info : known_strategies())
     EXPECT_NO_THROW(prepare_strategy(info.name, setting)) << info.name;

@@ -38,8 +38,8 @@ TEST(Threads, ComputeTakesAtLeastTheInjectedTimeAndASlowWorkerLonger) {
 
 TEST(Threads, AMessageTakesLatencyAndBytesOverBandwidth) {
   ThreadsOptions options = options_for(2);
-  options.cluster.latency_in_rack = 0.01;
-  options.cluster.nic_bytes_per_second = 1e6;
+  options.cluster.topology.latency_in_rack = 0.01;
+  options.cluster.topology.nic_bytes_per_second = 1e6;
   Time sent = 0;
   Time received = 0;
   make_threads_launcher(options)->run([&](Endpoint& endpoint) {
@@ -59,8 +59,8 @@ TEST(Threads, AMessageTakesLatencyAndBytesOverBandwidth) {
 TEST(Wire, CarriesOneMessageAtATimeOnEachLink) {
   Cluster cluster;
   cluster.workers = 3;
-  cluster.latency_in_rack = 0.5;
-  cluster.nic_bytes_per_second = 100;
+  cluster.topology.latency_in_rack = 0.5;
+  cluster.topology.nic_bytes_per_second = 100;
   Wire wire(cluster);
   const auto arrival = [&](int from, int to) {
     return wire.carry({WorkerId{from}, WorkerId{to}, 100}).end;
