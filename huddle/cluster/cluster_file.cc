@@ -112,6 +112,24 @@ class ClusterReader {
       }
     });
     cluster_.name = top.text("name").value_or(cluster_.name);
+    if (const auto per_host = top.count("workers_per_host")) fill_hosts(top, *per_host);
+  }
+
+  void fill_hosts(ConfigSection& top, int per_host) {
+    if (!knows_workers_) return;
+    std::vector<int> racks = cluster_.topology.rack_sizes();
+    if (racks.empty()) racks = {cluster_.workers};
+    for (const int workers : racks)
+      if (per_host == 0 || workers % per_host != 0) {
+        top.refuse_key("workers_per_host",
+                       concat("is ", per_host,
+                              "; it must divide the workers of each rack, which "
+                              "has ",
+                              workers, "."));
+        return;
+      }
+    for (int worker = 0; worker < cluster_.workers; ++worker)
+      cluster_.topology.hosts.push_back(worker / per_host);
   }
 
   void fill_racks(const ConfigSection& racks, const std::function<Topology()>& fill) {
@@ -152,9 +170,15 @@ class ClusterReader {
                                      ? cluster_.workers
                                      : cluster_.topology.equal_rack_size())
       cluster_.topology.uplink_bytes_per_second =
-          workers * cluster_.topology.nic_bytes_per_second / oversubscription;
+          workers / workers_per_host() * cluster_.topology.nic_bytes_per_second / oversubscription;
     else
       network.refuse_key("oversubscription", "needs racks of equal size; write 'uplink' instead.");
+  }
+
+  // Hosts are filled in order, so the last one tells how many there are.
+  int workers_per_host() const {
+    const std::vector<int>& hosts = cluster_.topology.hosts;
+    return hosts.empty() ? 1 : cluster_.workers / (hosts.back() + 1);
   }
 
   void read_links() {
@@ -219,6 +243,7 @@ class ClusterReader {
       variation.every = section.seconds("every").value_or(1);
       if (!section.is_sound()) return;
       for (int worker = 0; worker < (all ? cluster_.workers : 1); ++worker) {
+        if (all && worker % workers_per_host() != 0) continue;  // One connection is drawn once.
         if (all) variation.place = {Place::Kind::worker, worker};
         add(cluster_.variations, variation, Part::variation, section);
       }

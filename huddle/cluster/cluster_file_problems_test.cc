@@ -45,7 +45,8 @@ void expect_problem(const std::string& start, const std::string& text) {
 }
 
 TEST(ClusterFileProblems, AreListedAllAtOnceInTheOrderOfLines) {
-  EXPECT_EQ(problems(R"(workers = 4
+  EXPECT_EQ(
+      problems(R"(workers = 4
 color = 3
 [compute]
 step = "35ms"
@@ -59,13 +60,13 @@ factor = 2
 [netwrok]
 x = 1
 )"),
-            (Lines{"F:2: unknown key 'color' in the top level; known: workers, name.",
-                   "F:5: 'jitter' in [compute] is -1; write a number that is finite and not "
-                   "negative, for example 0.5.",
-                   "F:7: unknown key 'latencey' in [network]; did you mean 'latency'?",
-                   "F:8: 'nic' in [network] is 10 without a unit; write for example \"10Gbps\".",
-                   "F:9: a slowdown names worker 4, but the workers are 0 to 3.",
-                   "F:12: unknown section 'netwrok'; did you mean 'network'?"}));
+      (Lines{"F:2: unknown key 'color' in the top level; known: workers, name, workers_per_host.",
+             "F:5: 'jitter' in [compute] is -1; write a number that is finite and not "
+             "negative, for example 0.5.",
+             "F:7: unknown key 'latencey' in [network]; did you mean 'latency'?",
+             "F:8: 'nic' in [network] is 10 without a unit; write for example \"10Gbps\".",
+             "F:9: a slowdown names worker 4, but the workers are 0 to 3.",
+             "F:12: unknown section 'netwrok'; did you mean 'network'?"}));
 }
 
 TEST(ClusterFileProblems, NameTheLineOfASyntaxError) {
@@ -168,6 +169,10 @@ TEST(ClusterFileProblems, AreNumbersOfWorkersThatCannotBe) {
   EXPECT_EQ(problems("[racks]\ncount = 0\nworkers = 4").size(), 1u);
   EXPECT_EQ(problems("[racks]\ncount = 100000\nworkers = 100000").size(), 1u);
   EXPECT_EQ(problems("racks = 5").size(), 1u);
+  for (const char* hosts : {"0", "2"})
+    EXPECT_EQ(
+        problems(std::string("workers_per_host = ") + hosts + "\nracks = {sizes = [4, 3]}").size(),
+        1u);
   EXPECT_EQ(problems("[racks]\nsizes = [4, 0]").size(), 1u);
   EXPECT_EQ(problems("[racks]\nsizes = []").size(), 1u);
   EXPECT_EQ(

@@ -56,6 +56,19 @@ TEST(ClusterFile, ReadsRacksOfDifferentSizes) {
   EXPECT_EQ(cluster.topology.rack_sizes(), (std::vector{4, 4, 2}));
 }
 
+TEST(ClusterFile, PutsWorkersOnHosts) {
+  const Cluster cluster = read(R"(
+    workers_per_host = 2
+    racks = {count = 2, workers = 4}
+    network = {nic = "10Gbps", oversubscription = 4}
+    varying = [{workers = "all", lowest = 0.5}]
+  )");
+  EXPECT_EQ(cluster.topology.hosts, (std::vector{0, 0, 1, 1, 2, 2, 3, 3}));
+  EXPECT_EQ(cluster.topology.uplink_bytes_per_second, 1.25e9 / 2) << "of two hosts";
+  EXPECT_EQ(cluster.variations.size(), 4u) << "each connection once";
+  EXPECT_TRUE(read("workers = 3").topology.hosts.empty());
+}
+
 TEST(ClusterFile, DerivesTheUplinkFromTheOversubscription) {
   const Cluster cluster = read(R"(
     network = {nic = "10Gbps", oversubscription = 4, latency = "1ms"}

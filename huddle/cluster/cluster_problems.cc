@@ -108,7 +108,7 @@ class Finder {
 
   bool expect_exists(std::string_view what, Place place) {
     if (place.kind == Place::Kind::worker) return expect_exists(what, WorkerId{place.index});
-    if (cluster_.workers < 1 || !has_sound_racks_) return false;
+    if (cluster_.workers < 1 || !has_sound_places_) return false;
     const int racks = cluster_.topology.rack_count();
     if (racks < 2) {
       report(what, " names rack ", place.index,
@@ -124,7 +124,8 @@ class Finder {
   // REQUIRES: the place exists.
   double bandwidth_at(Place place) const {
     for (const LinkOverride& other : cluster_.topology.link_overrides)
-      if (other.place == place && other.bytes_per_second) return *other.bytes_per_second;
+      if (cluster_.topology.is_one_connection(other.place, place) && other.bytes_per_second)
+        return *other.bytes_per_second;
     return place.kind == Place::Kind::worker ? cluster_.topology.nic_bytes_per_second
                                              : cluster_.topology.uplink_bytes_per_second;
   }
@@ -141,22 +142,39 @@ class Finder {
     look_at(Part::racks);
     const int workers = cluster_.workers;
     if (workers < 1) report("the number of workers is ", workers, "; it must be at least 1.");
-    const std::vector<int>& racks = cluster_.topology.racks;
-    if (racks.empty()) return;
-    has_sound_racks_ = false;
-    std::vector<int> sorted = racks;
-    std::sort(sorted.begin(), sorted.end());
-    const bool has_gap = sorted.front() != 0 ||
-                         std::adjacent_find(sorted.begin(), sorted.end(), [](int one, int next) {
-                           return next > one + 1;
-                         }) != sorted.end();
-    if (has_gap)
-      report("the racks of the workers go from ", sorted.front(), " to ", sorted.back(),
+    const Topology& topology = cluster_.topology;
+    const bool has_sound_racks = expect_counted("racks", topology.racks);
+    const bool has_sound_hosts = expect_counted("hosts", topology.hosts);
+    has_sound_places_ = has_sound_racks && has_sound_hosts;
+    if (has_sound_places_) check_hosts(topology);
+  }
+
+  bool expect_counted(std::string_view what, std::vector<int> places) {
+    if (places.empty() || cluster_.workers < 1) return true;
+    if (std::ssize(places) != cluster_.workers) {
+      report("there are ", cluster_.workers, " workers, but ", places.size(), " have ", what,
+             "; all must.");
+      return false;
+    }
+    std::sort(places.begin(), places.end());
+    const auto gap = std::adjacent_find(places.begin(), places.end(),
+                                        [](int one, int next) { return next > one + 1; });
+    const bool are_counted = places.front() == 0 && gap == places.end();
+    if (!are_counted)
+      report("the ", what, " of the workers go from ", places.front(), " to ", places.back(),
              "; they must be counted from 0, with none left out.");
-    else if (workers >= 1 && std::ssize(racks) != workers)
-      report("there are ", workers, " workers, but ", racks.size(), " stand in racks; all must.");
-    else
-      has_sound_racks_ = true;
+    return are_counted;
+  }
+
+  void check_hosts(const Topology& topology) {
+    std::map<int, int> racks;  // By host.
+    for (int worker = 0; worker < std::ssize(topology.hosts); ++worker) {
+      const int rack = topology.rack_of({worker});
+      const auto& [host, its_rack] = *racks.try_emplace(topology.host_of({worker}), rack).first;
+      if (its_rack == rack) continue;
+      report("host ", host, " has workers in two racks; it must stand in one.");
+      return;
+    }
   }
 
   void check_network() {
@@ -175,7 +193,8 @@ class Finder {
       expect_bandwidth(concat("the bandwidth of ", name), *link.bytes_per_second);
     expect_time(concat("the extra latency of ", name), link.extra_latency);
     for (std::size_t i = 0; i < index_; ++i)
-      if (cluster_.topology.link_overrides[i].place == link.place) {
+      if (cluster_.topology.is_one_connection(cluster_.topology.link_overrides[i].place,
+                                              link.place)) {
         report(name, " is described twice; describe it once.");
         break;
       }
@@ -188,7 +207,10 @@ class Finder {
       report(name, " joins different kinds; a path is between two workers or between two racks.");
       return;
     }
-    if (path.a == path.b) report(name, " joins the same place; its two ends must differ.");
+    if (path.a == path.b)
+      report(name, " joins the same place; its two ends must differ.");
+    else if (cluster_.topology.is_one_connection(path.a, path.b))
+      report(name, " joins workers of one host, who need no network; leave it out.");
     expect_exists("a path", path.a);
     if (path.a != path.b) expect_exists("a path", path.b);
     expect_bandwidth(concat("the bandwidth of ", name), path.link.bytes_per_second);
@@ -223,7 +245,7 @@ class Finder {
   void check_left_over(const Background& traffic, Direction direction) {
     double taken = 0;
     for (const Background& other : cluster_.background)
-      if (!other.elastic && other.place == traffic.place &&
+      if (!other.elastic && cluster_.topology.is_one_connection(other.place, traffic.place) &&
           (other.direction == Direction::both || other.direction == direction) &&
           other.from <= traffic.from && traffic.from < other.until)
         taken += other.bytes_per_second;
@@ -360,7 +382,7 @@ class Finder {
 
   const Cluster& cluster_;
   std::vector<ClusterProblem> found_;
-  bool has_sound_racks_ = true;
+  bool has_sound_places_ = true;
   Part part_ = Part::racks;
   std::size_t index_ = 0;
 };

@@ -85,11 +85,28 @@ TEST(ClusterProblems, SayWhichPartTheyComeFrom) {
 TEST(ClusterProblems, AreNumbersOfWorkersThatCannotBe) {
   expect_problem("workers is 0;", [](Cluster& cluster) { cluster.workers = 0; });
   expect_problem("workers is -2;", [](Cluster& cluster) { cluster.workers = -2; });
-  expect_problem("there are 6 workers, but 8 stand in racks", [](Cluster& cluster) {
+  expect_problem("there are 6 workers, but 8 have racks", [](Cluster& cluster) {
     cluster.topology.racks = in_racks({4, 4}).racks;
   });
   expect_problem("go from -1 to 1", [](Cluster& cluster) { cluster.topology.racks[2] = -1; });
   expect_problem("none left out", [](Cluster& cluster) { cluster.topology.racks[5] = 3; });
+}
+
+TEST(ClusterProblems, AreHostsThatCannotBe) {
+  expect_none([](Cluster& cluster) { cluster.topology.hosts = {0, 0, 1, 3, 2, 2}; });
+  expect_problem("but 2 have hosts", [](Cluster& cluster) { cluster.topology.hosts = {0, 0}; });
+  expect_problem("none left out",
+                 [](Cluster& cluster) { cluster.topology.hosts = {0, 0, 1, 3, 3, 3}; });
+  expect_problem("host 1 has workers in two racks",
+                 [](Cluster& cluster) { cluster.topology.hosts = {0, 0, 1, 1, 2, 2}; });
+  expect_problem("workers of one host", [](Cluster& cluster) {
+    cluster.topology.hosts = {0, 0, 0, 1, 1, 1};
+    cluster.topology.paths = {{kWorker1, {Place::Kind::worker, 2}, {}}};
+  });
+  expect_problem("described twice", [](Cluster& cluster) {
+    cluster.topology.hosts = {0, 0, 0, 1, 1, 1};
+    cluster.topology.link_overrides = {{.place = kWorker1}, {.place = {Place::Kind::worker, 2}}};
+  });
 }
 
 TEST(ClusterProblems, MentionAbsentWorkersOnlyOnce) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "huddle/base/error.h"
@@ -30,8 +31,15 @@ bool is_active(const Background& traffic, Time now) {
 }
 
 bool is_cut(const Cluster& cluster, Place place) {
-  return std::any_of(cluster.cuts.begin(), cluster.cuts.end(),
-                     [&](const Cut& cut) { return cut.place == place; });
+  return std::any_of(cluster.cuts.begin(), cluster.cuts.end(), [&](const Cut& cut) {
+    return cluster.topology.is_one_connection(cut.place, place);
+  });
+}
+
+std::string name_at(Place place, const Topology& topology) {
+  return place.kind == Place::Kind::worker && !topology.hosts.empty()
+             ? concat("host ", topology.host_of({place.index}))
+             : to_string(place);
 }
 
 }  // namespace
@@ -40,9 +48,13 @@ Network::Network(const Cluster& cluster)
     : latency_in_rack_(cluster.topology.latency_in_rack),
       latency_between_racks_(cluster.topology.latency_between_racks) {
   cluster.validate();
+  std::map<int, Ends> hosts;
   for (int worker = 0; worker < cluster.workers; ++worker) {
-    workers_.push_back(make_ends(cluster, {Place::Kind::worker, worker}));
     rack_of_.push_back(cluster.topology.rack_of({worker}));
+    host_of_.push_back(cluster.topology.host_of({worker}));
+    const auto [host, is_new] = hosts.try_emplace(host_of_.back());
+    if (is_new) host->second = make_ends(cluster, {Place::Kind::worker, worker});
+    workers_.push_back(host->second);
   }
   // A single rack has nobody to connect to, so its uplink binds nothing.
   const int racks = cluster.topology.rack_count();
@@ -50,7 +62,7 @@ Network::Network(const Cluster& cluster)
     racks_.push_back(racks > 1 ? make_ends(cluster, {Place::Kind::rack, rack}) : Ends{});
   make_paths(cluster);
   disturb(cluster);
-  is_free_ = costs_nothing(cluster);
+  is_free_ = costs_nothing(static_cast<int>(hosts.size()));
 }
 
 Network::Ends Network::make_ends(const Cluster& cluster, Place place) {
@@ -59,13 +71,14 @@ Network::Ends Network::make_ends(const Cluster& cluster, Place place) {
                                 ? cluster.topology.nic_bytes_per_second
                                 : cluster.topology.uplink_bytes_per_second;
   for (const LinkOverride& other : cluster.topology.link_overrides) {
-    if (other.place != place) continue;
+    if (!cluster.topology.is_one_connection(other.place, place)) continue;
     bytes_per_second = other.bytes_per_second.value_or(bytes_per_second);
     ends.extra_latency = other.extra_latency;
   }
   if (bytes_per_second != kUnlimited || is_cut(cluster, place)) {
-    ends.out = add(concat(to_string(place), " out"), bytes_per_second);
-    ends.in = add(concat(to_string(place), " in"), bytes_per_second);
+    const std::string name = name_at(place, cluster.topology);
+    ends.out = add(concat(name, " out"), bytes_per_second);
+    ends.in = add(concat(name, " in"), bytes_per_second);
   }
   return ends;
 }
@@ -108,10 +121,10 @@ void Network::disturb(const Cluster& cluster) {
       disturbances_[at(link)].cut = std::min(disturbances_[at(link)].cut, cut.time);
 }
 
-bool Network::costs_nothing(const Cluster& cluster) const {
-  if (cluster.workers < 2) return true;
+bool Network::costs_nothing(int hosts) const {
+  if (hosts < 2) return true;
   const auto delays = [](const auto& part) { return part.extra_latency > 0; };
-  const bool has_neighbours = cluster.workers > std::ssize(racks_);
+  const bool has_neighbours = hosts > std::ssize(racks_);
   return links_.empty() && !(has_neighbours && latency_in_rack_ > 0) &&
          !(racks_.size() > 1 && latency_between_racks_ > 0) &&
          std::none_of(workers_.begin(), workers_.end(), delays) &&
@@ -126,7 +139,7 @@ int Network::add(std::string name, double bytes_per_second) {
 }
 
 Network::Route Network::route(WorkerId from, WorkerId to) const {
-  if (from == to) return {};
+  if (host_of_[at(from.value)] == host_of_[at(to.value)]) return {};
   const Ends& sender = workers_[at(from.value)];
   const Ends& receiver = workers_[at(to.value)];
   const int rack_from = rack_of_[at(from.value)];

@@ -31,7 +31,7 @@ class Network {
     Seconds latency = 0;
     bool is_free() const { return links.empty() && latency == 0; }
   };
-  // REQUIRES: both workers exist. A worker reaches itself for free.
+  // REQUIRES: both workers exist. Workers of one host reach one another, and themselves, for free.
   Route route(WorkerId from, WorkerId to) const;
 
   // True when no route costs anything.
@@ -76,7 +76,7 @@ class Network {
   Ends make_ends(const Cluster& cluster, Place place);
   void make_paths(const Cluster& cluster);
   void disturb(const Cluster& cluster);
-  bool costs_nothing(const Cluster& cluster) const;
+  bool costs_nothing(int hosts) const;
   int add(std::string name, double bytes_per_second);
   const Ends& ends(Place place) const;
   const Stretch* stretch_between(Place a, Place b) const;
@@ -87,6 +87,7 @@ class Network {
   std::vector<Ends> workers_;
   std::vector<Ends> racks_;
   std::vector<int> rack_of_;    // By worker.
+  std::vector<int> host_of_;    // Likewise.
   std::vector<Stretch> paths_;  // Sorted by their ends.
   Seconds latency_in_rack_ = 0;
   Seconds latency_between_racks_ = 0;

@@ -160,6 +160,28 @@ TEST(Network, TakesTheLatencyOfAPathWithoutABound) {
   EXPECT_EQ(network.route({0}, {4}).latency, 3);
 }
 
+TEST(Network, WorkersOfOneHostShareItsConnectionAndNeedNoneAmongThemselves) {
+  Cluster cluster = linked_racks();
+  cluster.topology.hosts = {0, 0, 1, 2, 2, 2};
+  cluster.topology.link_overrides = {{.place = kSecond, .bytes_per_second = 500}};
+  cluster.cuts = {{.place = kFarWorker, .time = 7}};
+  const Network network(cluster);
+  EXPECT_EQ(network.links().size(), 2u * (3 + 2));
+  EXPECT_TRUE(network.route({0}, {1}).is_free());
+  EXPECT_EQ(names_on_route(network, 0, 2), (Names{"host 0 out", "host 1 in"}));
+  EXPECT_EQ(network.route({0}, {2}).links, network.route({1}, {2}).links);
+  EXPECT_EQ(names_on_route(network, 2, 5),
+            (Names{"host 1 out", "rack 0 out", "rack 1 in", "host 2 in"}));
+  EXPECT_EQ(network.bandwidth(network.links_at(kFirst, Direction::out).front(), 0), 500);
+  EXPECT_EQ(network.bandwidth(network.links_at({Place::Kind::worker, 5}, Direction::in).front(), 7),
+            0);
+  cluster = {};
+  cluster.workers = 3;
+  cluster.topology.hosts = {0, 0, 0};
+  cluster.topology.latency_in_rack = 1;
+  EXPECT_TRUE(Network(cluster).is_free());
+}
+
 TEST(Network, IsFreeUnlessARouteCostsSomething) {
   const auto is_free = [](auto change) {
     Cluster cluster;

@@ -19,12 +19,24 @@ void expect_countable(std::int64_t workers) {
         concat("racks of ", workers, " workers in all; there must be from 1 to ", kMost, "."));
 }
 
+int place_of(WorkerId worker, const std::vector<int>& places) {
+  check(worker.value >= 0 && worker.value < std::ssize(places), "a worker outside the topology");
+  return places[static_cast<std::size_t>(worker.value)];
+}
+
 }  // namespace
 
-int Topology::rack_of(WorkerId worker) const {
-  if (racks.empty()) return 0;
-  check(worker.value >= 0 && worker.value < std::ssize(racks), "a worker outside the topology");
-  return racks[static_cast<std::size_t>(worker.value)];
+int Topology::rack_of(WorkerId worker) const { return racks.empty() ? 0 : place_of(worker, racks); }
+
+int Topology::host_of(WorkerId worker) const {
+  return hosts.empty() ? worker.value : place_of(worker, hosts);
+}
+
+bool Topology::is_one_connection(Place a, Place b) const {
+  const auto has_host = [&](Place place) {
+    return place.kind == Place::Kind::worker && place.index >= 0 && place.index < std::ssize(hosts);
+  };
+  return a == b || (has_host(a) && has_host(b) && host_of({a.index}) == host_of({b.index}));
 }
 
 int Topology::rack_count() const {

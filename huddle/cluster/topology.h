@@ -1,9 +1,9 @@
-// Who is near whom: the racks that workers stand in, and the links between them with their speeds,
-// as far as they are known.
+// Who is near whom: the hosts that workers live on, the racks that these stand in, and the links
+// between them with their speeds, as far as they are known.
 //
 // Cluster files and `--racks` give it. Schedules form groups by it, averages order their messages
-// by it, and engines compute with its links. A default topology is one rack, whatever the number of
-// workers, with links that cost nothing.
+// by it, and engines compute with its links. A default topology is one rack of hosts with one
+// worker each, however many there are, with links that cost nothing.
 
 #pragma once
 
@@ -21,7 +21,11 @@ struct Topology {
   // The rack of each worker, counted from 0 without gaps; empty: all are in one.
   std::vector<int> racks;
 
-  double nic_bytes_per_second = kUnlimited;     // Of a worker's connection, each direction.
+  // The host of each worker, likewise; empty: everybody has its own. Workers of one host share its
+  // connection, and reach one another without any.
+  std::vector<int> hosts;
+
+  double nic_bytes_per_second = kUnlimited;     // Of a host's connection, each direction.
   double uplink_bytes_per_second = kUnlimited;  // Of all traffic between a rack and the others.
   Seconds latency_in_rack = 0;
   Seconds latency_between_racks = 0;
@@ -30,6 +34,7 @@ struct Topology {
 
   // REQUIRES: the worker exists.
   int rack_of(WorkerId worker) const;
+  int host_of(WorkerId worker) const;
   int rack_count() const;
 
   // How many workers each rack has; of one rack of all, nothing.
@@ -38,6 +43,9 @@ struct Topology {
   // How many workers each rack has where all have as many and stand in order, rack by rack; 0
   // where they do not, and of one rack of all.
   int equal_rack_size() const;
+
+  // Whether the two are one connection to the network: the same, or those of workers of one host.
+  bool is_one_connection(Place a, Place b) const;
 };
 
 // Read by all workers of a run; never null.
