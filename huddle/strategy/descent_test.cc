@@ -52,7 +52,8 @@ class Descender {
   std::unique_ptr<StepLoop> make() {
     return std::make_unique<StepLoop>(
         endpoint_, replica_, descent_.spec,
-        LoopOptions{.averaging = {.topology = shared_racks(descent_.workers, descent_.per_rack), .deadline = {20}},
+        LoopOptions{.averaging = {.topology = shared_racks(descent_.workers, descent_.per_rack),
+                                  .deadline = {20}},
                     .steps = descent_.run_steps,
                     .compute = {.per_step = descent_.compute, .backward_share = 0},
                     .host = {descent_.host}});

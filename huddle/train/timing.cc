@@ -30,14 +30,13 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
                   const StepObserver& observer, WorkerLog& log) {
   Replica replica(without_numbers(elements), without_numbers(elements), without_numbers(0),
                   parameter_sizes(elements), UpdateRule(options.update));
-  StepLoop loop(
-      endpoint, replica, options.strategy,
-      {.averaging = whole_messages_if_virtual(
-           {.topology = options.topology, .deadline = options.deadline}, endpoint),
-       .clip_norm = options.clip_norm,
-       .steps = options.steps,
-       .compute = options.compute,
-       .keeps_blocked = options.keeps_blocked});
+  StepLoop loop(endpoint, replica, options.strategy,
+                {.averaging = whole_messages_if_virtual(
+                     {.topology = options.topology, .deadline = options.deadline}, endpoint),
+                 .clip_norm = options.clip_norm,
+                 .steps = options.steps,
+                 .compute = options.compute,
+                 .keeps_blocked = options.keeps_blocked});
   log.parameters = elements;
   log.has_own_pace = loop.traits().pace == Pace::own;
   bool go_on = true;
