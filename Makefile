@@ -54,7 +54,7 @@ help:
 	@echo "  make test              build, then run all tests but the slow ones"
 	@echo "  make build             build everything; the program is build/huddle"
 	@echo "  make check             all that there is: tests, more warnings, sanitizers, slow tests, benchmarks"
-	@echo "  make headlines         the papers' headlines, simulated: tables in docs/results.md (about an hour; fetches Fashion-MNIST)"
+	@echo "  make headlines         the papers' headlines, simulated: tables in docs/results (about an hour; fetches Fashion-MNIST)"
 	@echo "  make vectors           compare the results with all test vectors in tests/vectors/"
 	@echo "  make vectors VECTORS=DIR   ... or in another folder of the same form"
 	@echo "  make format            lay out all C++ sources with clang-format"

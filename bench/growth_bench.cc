@@ -2,7 +2,8 @@
 //
 // - One step of `bsp` as one ring of 1 MB on the sim engine, 256 and 512 workers. Twice the workers
 //   send four times the messages. Must hold: at most 4.5 times the processor time, where the second
-//   cache of the processor holds what 512 workers touch in turn, some 2 MB (docs/results.md).
+//   cache of the processor holds what 512 workers touch in turn, some 2 MB
+//   (docs/results/simulator.md).
 // - 4,096 simulated workers under `sesgd`, whose compute time varies and does not. Must hold: at
 //   most 2 times the processor time.
 // - 256 workers on threads average in one group. Must hold: the order of its sums is found once.

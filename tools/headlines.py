@@ -1,180 +1,134 @@
 #!/usr/bin/env python3
-"""Runs the scenarios of the papers' headlines and writes what they come to into docs/results.md.
+"""Runs the scenarios of the papers' headlines and writes what they come to into docs/results.
 
     tools/headlines.py                     all of them, with the build in build/ (within an hour on 2 cores)
     tools/headlines.py sesgd_latency       these only; the others keep their tables
+    tools/headlines.py --tables            runs nothing: tables and charts again, from the figures beside the pages
+    tools/headlines.py --tiny              seconds: a piece of each scenario, on digits; prints tables, changes no file
 
-Each scenario's part of the document stands between two comments that name it. Exit status 1 when a run fails or an
-expectation of a scenario does not hold; the tables are written all the same.
+A scenario has a page, NAME.md, with its tables between two comments that name it; NAME.json, the figures; and NAME.svg,
+a chart of them. Exit status 1 when a run fails or an expectation of a scenario does not hold; the tables are written
+all the same.
 """
 
 import argparse
 import datetime
 import json
 import pathlib
+import re
 import subprocess
 import sys
+import tempfile
+
+import charts
+import studies
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGES = ROOT / "docs" / "results"
 SCENARIOS = ["sesgd_latency", "ds_sync_bottleneck", "overlap_hiding", "p_reduce_heterogeneous"]
 STUDIES = ["accuracy"]  # Not a claim of any paper: only where it is named.
 
 
-def table(heads, rows):
-    yield "| " + " | ".join(heads) + " |"
-    yield "| --- |" + " --- |" * (len(heads) - 1)
-    for row in rows:
-        yield "| " + " | ".join(row) + " |"
-    yield ""
-
-
-def entry(row, name):
-    return next((one for one in row["baselines"] if one["name"] == name), None)
-
-
-def interval(value, form):
-    """The 95 % interval, where seeds leave any doubt that two digits show."""
-    if value is None or value["high"] - value["low"] < 0.01:
-        return ""
-    return f" ({value['low']:{form}} to {value['high']:{form}})"
-
-
-def times(row, names, key):
-    """How many times as fast as each of the baselines; the interval is that over the last."""
-    if row["status"] != "complete":
-        return "failed with some seeds"
-    values = [entry(row, name) for name in names]
-    cells = ["-" if one is None or one[key] is None else f"{one[key]:.2f}" for one in values]
-    if all(cell == "-" for cell in cells):
-        return "-"
-    return " / ".join(cells) + interval(values[-1] and values[-1][f"{key}_interval"], ".2f")
-
-
-def points(row, name):
-    one = entry(row, name)
-    if one is None or one["points"] is None or row["status"] != "complete":
-        return "-"
-    return f"{one['points']:+.2f}" + interval(one["points_interval"], "+.2f")
-
-
-def percent(row, key):
-    spread = row[key]
-    if spread is None:
-        return "-"
-    return f"{100 * spread['mean']:.2f}" + (f" ± {100 * spread['spread']:.2f}" if row["seeds"] > 1 else "")
-
-
-def to_target(row, names):
-    if row["status"] == "complete" and row["time_to_target"] is None and row["accuracy_consensus"] is not None:
-        return f"not reached ({row['reached']} of {row['seeds']} seeds)"
-    return times(row, names, "speedup_to_target")
-
-
-def trained_case(results, case, names, judge):
-    """All about one case in which models were trained."""
-    rows = [row for row in results["table"] if row["case"] == case["name"]]
-    has_swa = any(row["accuracy_swa"] for row in rows)
-    heads = ["strategy", "rate", "step", *(["to target"] if case["target"] else []), "points", "consensus %",
-             *(["SWA %"] if has_swa else []), "sent"]
-    yield f"**{case['name']}**" + (f": {case['text']}." if case["text"] else ".")
-    if case["target"] and case["consensus"]:
-        yield (f"Target {100 * case['target']['accuracy']:.2f} % on the mean of the seeds; "
-               f"an average of everybody takes {case['consensus']['seconds']:.3g} s.")
-    yield ""
-    yield from table(heads, ([
-        row["label"], row["workload"].get("lr", "-") if row["tuned"] else "-", times(row, names, "speedup"),
-        *([to_target(row, names)] if case["target"] else []), points(row, judge), percent(row, "accuracy_consensus"),
-        *([percent(row, "accuracy_swa")] if has_swa else []),
-        "-" if row["bytes_sent_per_worker"] is None else f"{row['bytes_sent_per_worker'] / 1e9:.3g} GB"]
-        for row in rows))
-
-
-def timed_cases(results, cases, name):
-    """Steps where nothing was trained, strategies against cases."""
-    rows = {(row["case"], row["label"]): row for row in results["table"]}
-    labels = dict.fromkeys(label for case, label in rows if any(case == one["name"] for one in cases))
-    if not cases:
-        return
-    yield from table([f"a step, times as fast as *{name}*", *(case["name"] for case in cases)],
-                     ([label, *(times(rows[case["name"], label], [name], "speedup")
-                                if (case["name"], label) in rows else "-" for case in cases)] for label in labels))
-
-
-def tables(results):
-    scenario = results["scenario"]
-    yield f"**{scenario['title']}.** {scenario['text']}"
-    yield ""
-    if results["note"]:
-        yield results["note"]
-        yield ""
-    if scenario["claim"]:
-        yield f"Claimed: {scenario['claim']}."
-        yield ""
-    yield "Assumptions: " + "; ".join(scenario["assumptions"]) + "."
-    yield ""
-    names = list(dict.fromkeys(one["name"] for row in results["table"] for one in row["baselines"]))
-    judge = (scenario["target"] or {}).get("baseline", names[0])
-    yield (f"Step and to target: times as fast as *{' / '.join(names)}*, in brackets the 95 % interval over the last. "
-           f"Points: consensus accuracy less that of *{judge}*, paired by seed.")
-    yield ""
-    trained = {row["case"] for row in results["table"] if row["accuracy_consensus"]}
-    for case in results["cases"]:
-        if case["name"] in trained:
-            yield from trained_case(results, case, names, judge)
-    timed = [case for case in results["cases"] if case["name"] not in trained]
-    for first in range(0, len(timed), 6):
-        yield from timed_cases(results, timed[first:first + 6], judge)
-    for verdict in results["expectations"]:
-        yield f"- {'holds' if verdict['holds'] else '**does not hold**'}: {verdict['text']}"
-    seeds = sorted({row["seeds"] for row in results["table"]})
-    counted = f"{seeds[-1]} seeds" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
-    wall = results["wall"]
-    yield ""
-    yield (f"`huddle compare {scenario['name']}`, {counted}, {wall['machine']}, {datetime.date.today()}; the runs "
-           f"took {sum(wall['by_run'].values()) / 60:.1f} minutes in all, as many at once as there are cores.")
-
-
-def place_of(document, name):
-    """What stands before and after a scenario's part, with its marks. Ends the program where one is missing."""
+def place_of(page, name):
+    """What stands before and after the tables of a page, with their marks. Ends the program where one is missing."""
     begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-    before, found, rest = document.partition(begin)
+    before, found, rest = page.partition(begin)
     _, found_end, after = rest.partition(end)
     if not found or not found_end:
-        raise SystemExit(f"docs/results.md has no place for {name}: add the lines {begin.strip()} and {end.strip()}")
+        raise SystemExit(f"docs/results/{name}.md has no place for its tables: add the lines {begin.strip()} and "
+                         f"{end.strip()}")
     return before + begin, end + after
 
 
-def replaced(document, name, lines):
-    before, after = place_of(document, name)
-    return before + "\n".join(lines) + "\n" + after
+def with_tables(page, study):
+    before, after = place_of(page, study["study"])
+    return before + "\n".join(studies.tables(study)) + "\n" + after
+
+
+def write_page(name):
+    """Tables and chart, from the figures beside them."""
+    figures, page = PAGES / f"{name}.json", PAGES / f"{name}.md"
+    page.write_text(with_tables(page.read_text(), json.loads(figures.read_text())))
+    figures.with_suffix(".svg").write_text(charts.drawing_of(figures))
+
+
+def compare(program, scenario, folder):
+    """The exit status of a comparison. Ends the program where it could not be made at all."""
+    run = subprocess.run([program, "compare", scenario, "--out", folder], cwd=ROOT, check=False)
+    if run.returncode not in (0, 1):
+        raise SystemExit(run.returncode)
+    return run.returncode
+
+
+def tiny_scenario(text):
+    """The same scenario with digits, few steps, one seed, one rate, its first case and its first three strategies."""
+    head, *sections = re.split(r"(?m)^(?=\[)", text)
+    kept, counts = [head], {"[[case]]": 1, "[[strategy]]": 3, "[[expect]]": 0, "[tune]": 0}
+    for section in sections:
+        name = section.partition("\n")[0].strip()
+        if name.startswith("[case."):
+            name = "[[case]]"
+        counts[name] = counts.get(name, 99) - (0 if section.startswith("[case.") else 1)
+        if counts[name] >= 0:
+            kept.append(section)
+    small = "".join(kept).replace('"fashion_mnist"', '"digits"')
+    for pattern, value in ((r"\bsteps = \d+", "steps = 16"), (r"evaluate_every = \d+", "evaluate_every = 8"),
+                           (r"seeds = \[.*?\]", "seeds = [1]"), (r"swa_start = \d+", "swa_start = 8"),
+                           (r"swa_every = \d+", "swa_every = 4"), (r"workload = \{ steps.*\n", ""),
+                           (r"(?s)\ncases = \[.*?\]", ""),
+                           (r"(?m)(?<== )\[([^,\]]+),.*?\](?=.* \}$)", r"[\1]")):  # Of a sweep, the first value.
+        small = re.sub(pattern, value, small)
+    return small
+
+
+def run_tiny(program, names):
+    """All that a headline does, in seconds, with nothing written beside the documents."""
+    for name in names:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = pathlib.Path(scratch)
+            scenario = folder / f"{name}.toml"
+            scenario.write_text(tiny_scenario((ROOT / "scenarios" / f"{name}.toml").read_text()))
+            status = compare(program, scenario, folder / "out")
+            if status != 0:
+                return status
+            study = studies.extract(json.loads((folder / "out" / "results.json").read_text()), datetime.date.today())
+            print("\n".join(studies.tables(json.loads(studies.written(study)))))
+    return 0
+
+
+def run_all(program, names, results):
+    fetched = subprocess.run([sys.executable, ROOT / "tools" / "fetch_data.py", "fashion_mnist"], check=False)
+    if fetched.returncode != 0:
+        return fetched.returncode
+    status = 0
+    for name in names:
+        place_of((PAGES / f"{name}.md").read_text(), name)
+    for name in names:
+        print(f"[huddle] {name} ...", flush=True)
+        status = compare(program, name, results / name) or status
+        study = studies.extract(json.loads((results / name / "results.json").read_text()), datetime.date.today())
+        (PAGES / f"{name}.json").write_text(studies.written(study))
+        write_page(name)
+    return status
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Runs the papers' headlines and collects them in docs/results.md.")
+    parser = argparse.ArgumentParser(description="Runs the papers' headlines and collects them in docs/results.")
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"of {', '.join(SCENARIOS + STUDIES)}")
-    parser.add_argument("--program", default=ROOT / "build" / "huddle")
+    parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build" / "huddle")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "out" / "compare", help="folder of comparisons")
+    parser.add_argument("--tables", action="store_true", help="run nothing; write tables and charts from the figures")
+    parser.add_argument("--tiny", action="store_true", help="a piece of each, on digits; no file is changed")
     options = parser.parse_args()
     unknown = set(options.scenarios) - set(SCENARIOS + STUDIES)
     if unknown:
         parser.error(f"no headline is called {', '.join(sorted(unknown))}; there are {', '.join(SCENARIOS + STUDIES)}")
-    fetched = subprocess.run([sys.executable, ROOT / "tools" / "fetch_data.py", "fashion_mnist"], check=False)
-    if fetched.returncode != 0:
-        return fetched.returncode
-    document, status = ROOT / "docs" / "results.md", 0
-    chosen = options.scenarios or SCENARIOS
-    for name in chosen:
-        place_of(document.read_text(), name)
-    for name in chosen:
-        folder = options.results / name
-        print(f"[huddle] {name} ...", flush=True)
-        run = subprocess.run([options.program, "compare", name, "--out", folder], cwd=ROOT, check=False)
-        if run.returncode not in (0, 1):
-            return run.returncode
-        status = status or run.returncode
-        results = json.loads((folder / "results.json").read_text())
-        document.write_text(replaced(document.read_text(), name, tables(results)))
-    return status
+    if options.tables:
+        for name in options.scenarios or SCENARIOS + STUDIES:
+            write_page(name)
+        return 0
+    names = options.scenarios or SCENARIOS
+    return run_tiny(options.program, names) if options.tiny else run_all(options.program, names, options.results)
 
 
 if __name__ == "__main__":
