@@ -6,7 +6,7 @@
 // replaced by a bridge of the head of the queue and the first that wait of other components. Where
 // all who wait are of one component, the former holds until somebody else reports. The head of the
 // queue is in every group, so nobody starves; the argument, and what is published and what is ours,
-// is in docs/partial_reduce.md. A pure state machine: events in, groups out, no clock. A group
+// is in docs/strategies/p_reduce.md. A pure state machine: events in, groups out, no clock. A group
 // costs a walk over the queue and the T P members of the window, microseconds for 64 workers.
 
 #pragma once
