@@ -115,7 +115,7 @@ def run_all(program, names, results):
 def main():
     parser = argparse.ArgumentParser(description="Runs the papers' headlines and collects them in docs/results.")
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=f"of {', '.join(SCENARIOS + STUDIES)}")
-    parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build" / "huddle")
+    parser.add_argument("--program", type=pathlib.Path, default="build/huddle")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "out" / "compare", help="folder of comparisons")
     parser.add_argument("--tables", action="store_true", help="run nothing; write tables and charts from the figures")
     parser.add_argument("--tiny", action="store_true", help="a piece of each, on digits; no file is changed")
@@ -127,7 +127,7 @@ def main():
         for name in options.scenarios or SCENARIOS + STUDIES:
             write_page(name)
         return 0
-    names = options.scenarios or SCENARIOS
+    names, options.program = options.scenarios or SCENARIOS, options.program.resolve()
     return run_tiny(options.program, names) if options.tiny else run_all(options.program, names, options.results)
 
 
