@@ -11,11 +11,11 @@
 #include <optional>
 #include <set>
 
+#include "huddle/api/engines.h"
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
 #include "huddle/cli/commands.h"
 #include "huddle/cli/compare_rules.h"
-#include "huddle/cli/engines.h"
 #include "huddle/cli/interrupt.h"
 #include "huddle/cli/number_option.h"
 #include "huddle/compare/comparison_files.h"

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "huddle/api/engines.h"
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
 #include "huddle/base/units.h"
-#include "huddle/cli/engines.h"
 #include "huddle/cli/parse_errors.h"
 #include "huddle/cli/train/train_check.h"
 #include "huddle/cli/train/train_config.h"

@@ -4,11 +4,11 @@
 
 #include <memory>
 
+#include "huddle/api/engines.h"
 #include "huddle/base/error.h"
 #include "huddle/base/spec.h"
 #include "huddle/base/text.h"
 #include "huddle/cli/commands.h"
-#include "huddle/cli/engines.h"
 #include "huddle/compare/scenario/scenario_folder.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/train/data/dataset.h"

@@ -9,10 +9,10 @@
 #include <memory>
 #include <optional>
 
+#include "huddle/api/engines.h"
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
 #include "huddle/cli/commands.h"
-#include "huddle/cli/engines.h"
 #include "huddle/cli/interrupt.h"
 #include "huddle/cli/memory.h"
 #include "huddle/cli/stopper.h"

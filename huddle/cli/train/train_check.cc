@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "huddle/api/engines.h"
 #include "huddle/base/error.h"
 #include "huddle/base/spec.h"
 #include "huddle/base/text.h"
-#include "huddle/cli/engines.h"
 #include "huddle/train/data/dataset.h"
 #include "huddle/train/learning_rate.h"
 

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <limits>
 
+#include "huddle/api/engines.h"
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
 #include "huddle/base/units.h"
-#include "huddle/cli/engines.h"
 #include "huddle/cluster/cluster_file.h"
 #include "huddle/cluster/cluster_problems.h"
 #include "huddle/schedule/schedule_options.h"

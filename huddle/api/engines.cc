@@ -1,4 +1,4 @@
-#include "huddle/cli/engines.h"
+#include "huddle/api/engines.h"
 
 #include "huddle/base/error.h"
 #include "huddle/transport/threads/launcher.h"
@@ -41,7 +41,7 @@ constexpr bool kHasSimulation = false;
 std::unique_ptr<Launcher> make_sim(const Cluster&, double, const LinkLoadObserver&) {
   throw UsageError(
       "this build has no engine 'sim', because SimGrid was missing when it was made: install "
-      "libsimgrid-dev and build again, or use --engine threads.");
+      "libsimgrid-dev and build again, or use the engine 'threads'.");
 }
 #endif
 
