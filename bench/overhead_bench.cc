@@ -15,6 +15,7 @@
 #include "huddle/huddle.h"
 #include "huddle/report/format.h"
 #include "huddle/train/models/models.h"
+#include "huddle/transport/threads/launcher.h"
 
 namespace huddle {
 namespace {
@@ -46,7 +47,7 @@ int bench(bool tiny) {
   const int rounds = tiny ? 2 : 30;
   const int steps = tiny ? 2 : 10;
   double ratio = 0;
-  run(threads(1), [&](Worker& worker) {
+  run(*make_threads_launcher({.cluster = {.workers = 1}}), [&](Worker& worker) {
     const Batch batch;
     const auto plain = make_model("cnn", {1, 28, 28}, 10, 1);
     auto plain_optimizer = optimizer_for(*plain);

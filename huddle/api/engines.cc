@@ -30,7 +30,7 @@ SpecInfo sim_info() {
 #ifdef HUDDLE_WITH_SIM
 constexpr bool kHasSimulation = true;
 
-std::unique_ptr<Launcher> make_sim(const Cluster& cluster, double payload_scale,
+std::unique_ptr<Launcher> make_sim(const Cluster& cluster, const PayloadScale& payload_scale,
                                    const LinkLoadObserver& link_loads) {
   return make_sim_launcher(
       {.cluster = cluster, .payload_scale = payload_scale, .link_loads = link_loads});
@@ -38,10 +38,9 @@ std::unique_ptr<Launcher> make_sim(const Cluster& cluster, double payload_scale,
 #else
 constexpr bool kHasSimulation = false;
 
-std::unique_ptr<Launcher> make_sim(const Cluster&, double, const LinkLoadObserver&) {
-  throw UsageError(
-      "this build has no engine 'sim', because SimGrid was missing when it was made: install "
-      "libsimgrid-dev and build again, or use the engine 'threads'.");
+std::unique_ptr<Launcher> make_sim(const Cluster&, const PayloadScale&, const LinkLoadObserver&) {
+  require_simulation();
+  return nullptr;
 }
 #endif
 
@@ -51,6 +50,13 @@ std::vector<SpecInfo> known_engines() { return {threads_info(), sim_info()}; }
 
 bool has_simulation() { return kHasSimulation; }
 
+void require_simulation() {
+  if (!kHasSimulation)
+    throw UsageError(
+        "this build has no engine 'sim', because SimGrid was missing when it was made: install "
+        "libsimgrid-dev and build again, or use the engine 'threads'.");
+}
+
 bool is_simulated(std::string_view spec) { return parse_spec(spec).name == "sim"; }
 
 std::vector<std::string> left_out_by_engine(std::string_view spec, const Cluster& cluster) {
@@ -58,7 +64,8 @@ std::vector<std::string> left_out_by_engine(std::string_view spec, const Cluster
 }
 
 std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster,
-                                      double payload_scale, const LinkLoadObserver& link_loads) {
+                                      const PayloadScale& payload_scale,
+                                      const LinkLoadObserver& link_loads) {
   const Spec parsed = parse_spec(spec);
   const Options options("engine", find_info("engine", known_engines(), parsed.name), parsed);
   if (parsed.name == "sim") return make_sim(cluster, payload_scale, link_loads);

@@ -10,6 +10,7 @@
 #include "huddle/cluster/cluster.h"
 #include "huddle/cluster/link_load.h"
 #include "huddle/transport/launcher.h"
+#include "huddle/transport/payload_scale.h"
 
 namespace huddle {
 
@@ -20,11 +21,12 @@ std::vector<SpecInfo> known_engines();
 // other engines have none. Throws UsageError on an unknown engine or key and on a cluster that
 // cannot be.
 std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster,
-                                      double payload_scale,
+                                      const PayloadScale& payload_scale,
                                       const LinkLoadObserver& link_loads = {});
 
-// Whether this build can simulate.
+// Whether this build can simulate; the other throws UsageError where it cannot.
 bool has_simulation();
+void require_simulation();
 
 // Whether the engine of this spec runs in virtual time.
 bool is_simulated(std::string_view spec);

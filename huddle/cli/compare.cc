@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <set>
@@ -167,12 +166,7 @@ Work carried_out(const PlannedRuns& runs, const ComparisonFolder& folder, Childr
 // Why a run without a summary has none.
 std::string status_of(const ChildEnd& end, bool is_stopped) {
   if (was_interrupted(end, is_stopped)) return "interrupted";
-  if (end.signal != 0)
-    return concat("failed: killed by signal ", end.signal, " (", strsignal(end.signal), ")");
-  std::string said = end.errors;
-  said.erase(said.find_last_not_of(" \n") + 1);
-  if (said.starts_with("huddle: ")) said.erase(0, 8);
-  return concat("failed: ", said.empty() ? concat("exit status ", end.exit_status) : said);
+  return concat("failed: ", failure_of(end));
 }
 
 RunOutcome outcome_of(const PlannedRun& run, const Work& work, const ComparisonFolder& folder) {

@@ -61,14 +61,15 @@ bool is_own(const fs::path& file, OwnFile kind) {
   return false;
 }
 
-void check_replaceable(const fs::path& file, OwnFile kind, Older older, const std::string& place) {
+void check_replaceable(const fs::path& file, OwnFile kind, Older older, const std::string& place,
+                       const std::string& consent) {
   if (!fs::exists(file)) return;
   if (!is_own(file, kind))
     throw UsageError(concat(place, ": Huddle has not written '", file.string(), "' as ",
                             name_of(kind), " and does not replace it; choose another name."));
   if (older == Older::refuse)
     throw UsageError(concat(place, ": '", file.string(), "' holds ", name_of(kind),
-                            " already; choose another name, or give it up with --replace."));
+                            " already; choose another name, or give it up with ", consent, "."));
 }
 
 }  // namespace huddle

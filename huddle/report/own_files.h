@@ -17,8 +17,9 @@ bool is_own(const std::filesystem::path& file, OwnFile kind);
 enum class Older { refuse, replace };
 
 // Throws UsageError unless a file may be written at `file`: there is none yet, or it is Huddle's
-// own and `older` lets it go. `place` is what the user typed: "--timeline t.json".
+// own and `older` lets it go. `place` is what the user typed: "--timeline t.json"; `consent` is
+// what to type for an older one to be let go.
 void check_replaceable(const std::filesystem::path& file, OwnFile kind, Older older,
-                       const std::string& place);
+                       const std::string& place, const std::string& consent = "--replace");
 
 }  // namespace huddle

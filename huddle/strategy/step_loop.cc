@@ -69,6 +69,11 @@ const Outcome& StepLoop::count(Outcome outcome) {
   return last_.outcome;
 }
 
+bool StepLoop::is_over() const {
+  const bool counts = traits_.pace == Pace::lockstep && options_.steps > 0;
+  return !last_.outcome.go_on || (counts && step_.value >= options_.steps);
+}
+
 void StepLoop::finish() {
   strategy_->finish();
   // Workers' last steps may have told them of other moments, but the run is over for all.

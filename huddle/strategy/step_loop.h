@@ -81,6 +81,9 @@ class StepLoop {
   StepTaken take();
   Meter::Total take_traffic() { return meter_.take(); }
 
+  // Whether all steps are done: as many as were asked for, or as the strategy says.
+  bool is_over() const;
+
   Step next_step() const { return step_; }
   std::int64_t steps_taken() const { return steps_taken_; }  // Of those offered.
 

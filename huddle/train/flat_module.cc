@@ -79,6 +79,13 @@ at::Tensor move_into_flat(const std::vector<Named>& all) {
 
 }  // namespace
 
+double parameter_bytes(const torch::nn::Module& module) {
+  double bytes = 0;
+  for (const at::Tensor& parameter : module.parameters())
+    if (parameter.requires_grad()) bytes += static_cast<double>(parameter.nbytes());
+  return bytes;
+}
+
 FlatModule flatten(torch::nn::Module& module) {
   const auto trainable = [](const at::Tensor& tensor) { return tensor.requires_grad(); };
   const auto measured = [](const at::Tensor& tensor) { return tensor.is_floating_point(); };

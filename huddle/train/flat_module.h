@@ -40,6 +40,9 @@ struct FlatModule {
 // flat tensors.
 FlatModule flatten(torch::nn::Module& module);
 
+// The bytes of the parameters that are trained.
+double parameter_bytes(const torch::nn::Module& module);
+
 // Makes the module's gradients views of `gradients` again, after `zero_grad()` or someone's own
 // assignment has replaced them. An undefined gradient counts as 0; the values of any other that is
 // not the view are copied into it first.

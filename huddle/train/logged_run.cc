@@ -52,4 +52,19 @@ TrainResult run_logged(Launcher& launcher, const TrainOptions& options,
   return result;
 }
 
+Ending ending_of(const std::exception_ptr& error) {
+  if (!error) return {};
+  try {
+    std::rethrow_exception(error);
+  } catch (const Interrupted& stopped) {
+    return {"interrupted", stopped.what()};
+  } catch (const Diverged& divergence) {
+    return {"diverged", divergence.what()};
+  } catch (const std::exception& failure) {
+    return {concat("failed: ", failure.what()), failure.what()};
+  } catch (...) {
+    return {"failed: an exception of unknown type", "an exception of unknown type"};
+  }
+}
+
 }  // namespace huddle

@@ -3,7 +3,9 @@
 
 #pragma once
 
+#include <exception>
 #include <functional>
+#include <string>
 
 #include "huddle/train/trainer.h"
 #include "huddle/train/worker_log.h"
@@ -14,5 +16,14 @@ namespace huddle {
 // has all that logs, launcher and options know.
 TrainResult run_logged(Launcher& launcher, const TrainOptions& options,
                        const std::function<void(Endpoint&, WorkerLog&)>& body);
+
+// How a run ended: the status for summary.json, and the message for people.
+struct Ending {
+  std::string status = "complete";
+  std::string message;
+};
+
+// `error`: what was told with the result, if anything.
+Ending ending_of(const std::exception_ptr& error);
 
 }  // namespace huddle

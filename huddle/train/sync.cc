@@ -17,6 +17,7 @@
 #include "huddle/collective/roll_call.h"
 #include "huddle/train/flat_module.h"
 #include "huddle/train/optimizer.h"
+#include "huddle/train/recorder.h"
 
 namespace huddle {
 namespace {
@@ -65,6 +66,7 @@ struct Sync::State {
         replica(flat.parameters, flat.gradients, flat.statistics, flat.parameter_sizes,
                 std::move(updates)),
         replays_backward(world.is_virtual() || options.compute.per_step > 0),
+        recorder(options.recorder),
         measuring(averaging_for(world, options), kMeasureLane),
         loop(world, replica, strategy, loop_options(world, options)) {
     // Whatever the module holds, trainable or not, begins as worker 0 has it.
@@ -149,6 +151,7 @@ struct Sync::State {
   FlatModule flat;
   Replica replica;
   const bool replays_backward;
+  Recorder* const recorder;
   Averager measuring;
   std::uint32_t measurement = 0;
   StepLoop loop;
@@ -193,7 +196,7 @@ void Sync::begin_step(int backwards) {
   state.in_step = true;
 }
 
-Outcome Sync::step() {
+Outcome Sync::step(const std::optional<double>& loss) {
   State& state = *state_;
   check(state.in_step, "step() without begin_step()");
   if (state.replays_backward)
@@ -203,14 +206,19 @@ Outcome Sync::step() {
     // Parameters that took no part in the loss never report; their gradients are 0.
     state.report_ready(std::numeric_limits<int>::max());
   state.in_step = false;
-  return state.loop.end();
+  const Outcome outcome = state.loop.end();
+  if (state.recorder != nullptr) state.recorder->taken(state.loop.take(), loss, state.replica);
+  return outcome;
 }
+
+bool Sync::is_over() const { return state_->loop.is_over(); }
 
 void Sync::finish() {
   state_->loop.finish();
   // What is measured after losses is the mean of those who are still there.
   if (traits().survives_loss)
     state_->present = roll_call(state_->endpoint, kMeasureLane, state_->deadline);
+  if (state_->recorder != nullptr) state_->recorder->finished(*this);
 }
 
 Sync::Consensus::Consensus(Sync& sync)

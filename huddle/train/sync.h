@@ -1,7 +1,7 @@
 // A user's model and optimizer under a strategy: what `worker.attach(model, optimizer, "ds_sync")`
 // returns.
 //
-//   for (...) {
+//   while (!sync.is_over()) {                   // or any loop of your own
 //     sync.begin_step();                        // instead of optimizer.zero_grad()
 //     loss(model).backward();                   // gradients may already travel while this goes on
 //     sync.step();                              // instead of optimizer.step()
@@ -16,6 +16,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "huddle/cluster/topology.h"
@@ -32,6 +33,8 @@ class Optimizer;
 
 namespace huddle {
 
+class Recorder;
+
 struct AttachOptions {
   SharedTopology topology = std::make_shared<const Topology>();  // Who is near whom.
   Deadline deadline;                                             // For every wait.
@@ -39,7 +42,8 @@ struct AttachOptions {
   std::int64_t steps = 0;    // That each worker is to take, for strategies that must know the end.
   Compute compute;           // Simulated or injected.
   double payload_scale = 1;  // Bytes on the wire for each byte of the model, in simulation.
-  bool keeps_blocked = false;  // `take_traffic` tells every stretch of waiting, for a timeline.
+  bool keeps_blocked = false;    // `take_traffic` tells every stretch of waiting, for a timeline.
+  Recorder* recorder = nullptr;  // Told of every step, in place of whoever would `take_traffic`.
 };
 
 // All of this is called by the worker's own thread, at the same points of the run on every worker.
@@ -65,8 +69,13 @@ class Sync {
   // backward passes add up to this step's gradients.
   void begin_step(int backwards = 1);
 
-  // Updates the parameters and exchanges. Waits for the group as the strategy demands.
-  Outcome step();
+  // Updates the parameters and exchanges. Waits for the group as the strategy demands. `loss`: what
+  // the records should say that it was.
+  Outcome step(const std::optional<double>& loss = {});
+
+  // Whether the steps that `attach` was told of are over: this worker's own, or where each worker
+  // has its own pace, those of all together. A loop that asks suits every strategy.
+  bool is_over() const;
 
   // Completes whatever is in flight. Steps are over after this. With a strategy that outlives the
   // loss of workers, waits for all others.

@@ -6,6 +6,7 @@
 #include "huddle/base/error.h"
 #include "huddle/train/models/models.h"
 #include "huddle/train/worker.h"
+#include "huddle/transport/threads/launcher.h"
 #include "tests/support/refusal.h"
 
 namespace huddle {
@@ -31,7 +32,7 @@ TEST(Sync, BspEqualsOneWorkerOnTheJoinedBatchForAModelWithoutBatchNorm) {
         .backward();
     optimizer.step();
   }
-  run(threads(2), [&](Worker& worker) {
+  run(*make_threads_launcher({.cluster = {.workers = 2}}), [&](Worker& worker) {
     const auto model =
         make_model("mlp:hidden=16", {1, 8, 8}, 10,
                    1 + static_cast<std::uint64_t>(worker.id()));  // Made equal by attach.
@@ -54,7 +55,7 @@ TEST(Sync, BspEqualsOneWorkerOnTheJoinedBatchForAModelWithoutBatchNorm) {
 TEST(Sync, AccumulatesBackwardPassesBeforeItExchanges) {
   at::Tensor once;
   for (const int passes : {1, 2})
-    run(threads(2), [&](Worker& worker) {
+    run(*make_threads_launcher({.cluster = {.workers = 2}}), [&](Worker& worker) {
       const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
       torch::optim::SGD optimizer(model->module().parameters(), 0.05);
       Sync sync = worker.attach(model->module(), optimizer, "bsp:buckets=2");
@@ -71,7 +72,7 @@ TEST(Sync, AccumulatesBackwardPassesBeforeItExchanges) {
 }
 
 TEST(Sync, FollowsALearningRateThatTheUserChanges) {
-  run(threads(1), [&](Worker& worker) {
+  run(*make_threads_launcher({.cluster = {.workers = 1}}), [&](Worker& worker) {
     const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
     torch::optim::SGD optimizer(model->module().parameters(), 0.05);
     Sync sync = worker.attach(model->module(), optimizer, "bsp");
@@ -85,7 +86,7 @@ TEST(Sync, FollowsALearningRateThatTheUserChanges) {
 }
 
 TEST(Sync, ConsensusIsTheMeanForTheTimeOfItsBlock) {
-  run(threads(3), [&](Worker& worker) {
+  run(*make_threads_launcher({.cluster = {.workers = 3}}), [&](Worker& worker) {
     const auto model = make_model("cnn:channels=2", {1, 8, 8}, 10, 1);
     torch::optim::SGD optimizer(model->module().parameters(), 0.05);
     Sync sync = worker.attach(model->module(), optimizer, "bsp");
@@ -112,7 +113,7 @@ TEST(Sync, ConsensusIsTheMeanForTheTimeOfItsBlock) {
 TEST(Sync, ToleratesTheUsersOwnZeroGradBeforeAndAfterBeginStep) {
   std::vector<at::Tensor> results;
   for (const int when : {0, 1, 2})
-    run(threads(1), [&](Worker& worker) {
+    run(*make_threads_launcher({.cluster = {.workers = 1}}), [&](Worker& worker) {
       const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
       torch::optim::SGD optimizer(model->module().parameters(), 0.05);
       Sync sync = worker.attach(model->module(), optimizer, "bsp:buckets=2");
@@ -139,7 +140,7 @@ TEST(Sync, LetsAnyOtherOptimizerTakeItsStepsItself) {
     loss_of(*alone, batch_of(0, step)).backward();
     by_itself.step();
   }
-  run(threads(2), [&](Worker& worker) {
+  run(*make_threads_launcher({.cluster = {.workers = 2}}), [&](Worker& worker) {
     const auto model = make();
     torch::optim::RMSprop optimizer(model->module().parameters(), 0.01);
     Sync sync = worker.attach(model->module(), optimizer, "bsp");
@@ -160,7 +161,7 @@ TEST(Sync, RefusesStrategiesThatMustStepForAnotherOptimizer) {
   for (const char* const strategy :
        {"asp", "eager", "ds_sync:overlap=backward,buckets=2", "local_sgd:slots=average"}) {
     const std::string said = refusal([&] {
-      run(threads(4), [&](Worker& worker) {
+      run(*make_threads_launcher({.cluster = {.workers = 4}}), [&](Worker& worker) {
         const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
         torch::optim::RMSprop optimizer(model->module().parameters(), 0.05);
         worker.attach(model->module(), optimizer, strategy);

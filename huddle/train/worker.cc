@@ -1,13 +1,21 @@
 #include "huddle/train/worker.h"
 
-#include "huddle/transport/threads/launcher.h"
+#include "huddle/base/error.h"
 
 namespace huddle {
 
-std::unique_ptr<Launcher> threads(int workers) {
-  ThreadsOptions options;
-  options.cluster.workers = workers;
-  return make_threads_launcher(options);
+Sync Worker::attach(torch::nn::Module& module, torch::optim::Optimizer& optimizer,
+                    std::string_view strategy, AttachOptions options) {
+  if (recorder_ == nullptr) return Sync(endpoint_, module, optimizer, strategy, options);
+  recorder_->attaching(module, optimizer, strategy, options);
+  Sync sync(endpoint_, module, optimizer, strategy, options);
+  recorder_->attached(sync);
+  return sync;
+}
+
+void Worker::evaluate(Sync& sync, const Judge& judge) {
+  check(recorder_ != nullptr, "evaluate() in a run that keeps no records");
+  recorder_->evaluate(sync, judge);
 }
 
 std::vector<Loss> run(Launcher& engine, const std::function<void(Worker&)>& body) {
@@ -15,10 +23,6 @@ std::vector<Loss> run(Launcher& engine, const std::function<void(Worker&)>& body
     Worker worker(endpoint);
     body(worker);
   });
-}
-
-std::vector<Loss> run(std::unique_ptr<Launcher> engine, const std::function<void(Worker&)>& body) {
-  return run(*engine, body);
 }
 
 }  // namespace huddle

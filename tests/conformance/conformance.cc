@@ -30,13 +30,15 @@ std::vector<Loss> ConformanceOfSize::run(const std::vector<Death>& deaths,
                                          const std::function<void(Endpoint&)>& body) const {
   Cluster cluster = cluster_of(workers());
   cluster.deaths = deaths;
-  return std::get<Engine>(GetParam()).make(cluster)->run(body);
+  return std::get<TestedEngine>(GetParam()).make(cluster)->run(body);
 }
 
-std::string name_of_engine(const testing::TestParamInfo<Engine>& info) { return info.param.name; }
+std::string name_of_engine(const testing::TestParamInfo<TestedEngine>& info) {
+  return info.param.name;
+}
 
-std::string name_of_size(const testing::TestParamInfo<std::tuple<Engine, int>>& info) {
-  return concat(std::get<Engine>(info.param).name, "_", std::get<int>(info.param));
+std::string name_of_size(const testing::TestParamInfo<std::tuple<TestedEngine, int>>& info) {
+  return concat(std::get<TestedEngine>(info.param).name, "_", std::get<int>(info.param));
 }
 
 }  // namespace huddle

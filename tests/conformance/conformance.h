@@ -24,15 +24,15 @@
 namespace huddle {
 
 // An engine under test.
-struct Engine {
+struct TestedEngine {
   std::string name;
   std::function<std::unique_ptr<Launcher>(const Cluster&)> make;
 };
 
-inline void PrintTo(const Engine& engine, std::ostream* out) { *out << engine.name; }
+inline void PrintTo(const TestedEngine& engine, std::ostream* out) { *out << engine.name; }
 
 // For tests that need a certain cluster.
-class Conformance : public testing::TestWithParam<Engine> {
+class Conformance : public testing::TestWithParam<TestedEngine> {
  public:
   std::unique_ptr<Launcher> make_launcher(int workers) const;
   std::vector<Loss> run(const Cluster& cluster, const std::function<void(Endpoint&)>& body) const;
@@ -40,7 +40,7 @@ class Conformance : public testing::TestWithParam<Engine> {
 };
 
 // For tests whose outcome could depend on the number of workers: one worker, odd numbers, primes.
-class ConformanceOfSize : public testing::TestWithParam<std::tuple<Engine, int>> {
+class ConformanceOfSize : public testing::TestWithParam<std::tuple<TestedEngine, int>> {
  protected:
   int workers() const { return std::get<int>(GetParam()); }
   WorkerId last() const { return {workers() - 1}; }
@@ -60,7 +60,7 @@ class RepeatedConformance : public Conformance {};
 
 // How instances are made and named; see conformance_threads.cc.
 inline auto sizes() { return testing::Values(1, 2, 3, 4, 5, 7, 9); }
-std::string name_of_engine(const testing::TestParamInfo<Engine>& info);
-std::string name_of_size(const testing::TestParamInfo<std::tuple<Engine, int>>& info);
+std::string name_of_engine(const testing::TestParamInfo<TestedEngine>& info);
+std::string name_of_size(const testing::TestParamInfo<std::tuple<TestedEngine, int>>& info);
 
 }  // namespace huddle

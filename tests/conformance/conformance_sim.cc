@@ -6,7 +6,7 @@
 namespace huddle {
 namespace {
 
-Engine sim() {
+TestedEngine sim() {
   return {"sim", [](const Cluster& cluster) { return make_sim_launcher({.cluster = cluster}); }};
 }
 

@@ -6,14 +6,14 @@
 namespace huddle {
 namespace {
 
-Engine threads(const std::string& name, ThreadsOptions::Native native) {
+TestedEngine threads(const std::string& name, ThreadsOptions::Native native) {
   return {name, [native](const Cluster& cluster) {
             return make_threads_launcher({.cluster = cluster, .native = native});
           }};
 }
 
-Engine native() { return threads("native", ThreadsOptions::Native::on); }
-Engine messages() { return threads("messages", ThreadsOptions::Native::off); }
+TestedEngine native() { return threads("native", ThreadsOptions::Native::on); }
+TestedEngine messages() { return threads("messages", ThreadsOptions::Native::off); }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Conformance, testing::Values(native(), messages()),
                          name_of_engine);

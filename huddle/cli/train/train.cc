@@ -27,6 +27,7 @@
 #include "huddle/report/table.h"
 #include "huddle/report/timeline.h"
 #include "huddle/strategy/registry.h"
+#include "huddle/train/logged_run.h"
 #include "huddle/train/timing.h"
 
 namespace huddle {
@@ -232,28 +233,6 @@ void complete(Summary& summary, const TrainConfig& config, std::string status) {
   summary.status = std::move(status);
 }
 
-// How the run ended: the status for summary.json, the message for people and the exit status.
-struct Ending {
-  std::string status = "complete";
-  std::string message;
-  int exit_status = 0;
-};
-
-Ending ending_of(const std::exception_ptr& error) {
-  if (!error) return {};
-  try {
-    std::rethrow_exception(error);
-  } catch (const Interrupted& stopped) {
-    return {"interrupted", stopped.what(), 130};
-  } catch (const Diverged& divergence) {
-    return {"diverged", divergence.what(), 1};
-  } catch (const std::exception& failure) {
-    return {concat("failed: ", failure.what()), failure.what(), 1};
-  } catch (...) {
-    return {"failed: an exception of unknown type", "an exception of unknown type", 1};
-  }
-}
-
 // What there is to go on from, for a run that ended before its time.
 void tell_of_checkpoints(const TrainConfig& config) {
   const CheckpointFolder folder(config.save);
@@ -333,9 +312,10 @@ int train_command(const CLI::App& command, TrainConfig config) {
   else if (!config.quiet)
     print_summary(stdout, result.summary);
   if (!ending.message.empty()) fmt::print(stderr, "huddle: {}\n", ending.message);
-  if ((ending.exit_status == 130 || ending.status == "diverged") && run.options.save)
+  const bool is_interrupted = ending.status == "interrupted";
+  if ((is_interrupted || ending.status == "diverged") && run.options.save)
     tell_of_checkpoints(config);
-  return ending.exit_status;
+  return is_interrupted ? 130 : result.error ? 1 : 0;
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ constexpr std::size_t kErrorBytes = 16384;
   throw Error(concat(what, ": ", system_message(errno), "."));
 }
 
-// What the new process does before it becomes another program. Only calls that are safe while other
-// threads of the parent held locks: nothing here may allocate.
-[[noreturn]] void become(char* const* arguments, const char* directory, int errors, pid_t parent) {
+// What a new process does first. Only calls that are safe while other threads of the parent held
+// locks: nothing here may allocate.
+void settle(int errors, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // The parent died before it could be watched.
@@ -43,6 +43,10 @@ constexpr std::size_t kErrorBytes = 16384;
   dup2(nothing, STDIN_FILENO);
   dup2(nothing, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
+}
+
+// Likewise, before it becomes another program.
+[[noreturn]] void become(char* const* arguments, const char* directory) {
   if (chdir(directory) == 0) execv(arguments[0], arguments);
   const char* const name = strerrorname_np(errno);
   const char* const reason = name != nullptr ? name : "for an unknown reason";
@@ -52,6 +56,15 @@ constexpr std::size_t kErrorBytes = 16384;
 }
 
 }  // namespace
+
+std::string failure_of(const ChildEnd& end) {
+  if (end.signal != 0)
+    return concat("killed by signal ", end.signal, " (", strsignal(end.signal), ")");
+  std::string said = end.errors;
+  said.erase(said.find_last_not_of(" \n") + 1);
+  if (said.starts_with("huddle: ")) said.erase(0, 8);
+  return said.empty() ? concat("exit status ", end.exit_status) : said;
+}
 
 int usable_cores() {
   cpu_set_t cores;
@@ -108,7 +121,11 @@ void Children::begin(std::size_t index, const ChildCommand& command) {
   const std::string directory = command.directory.string();
   const pid_t parent = getpid();
   const pid_t process = fork();
-  if (process == 0) become(arguments.data(), directory.c_str(), pipe[1], parent);
+  if (process == 0) {
+    settle(pipe[1], parent);
+    if (command.body) _exit(command.body());
+    become(arguments.data(), directory.c_str());
+  }
   close(pipe[1]);
   if (process < 0) {
     close(pipe[0]);

@@ -1,5 +1,5 @@
-// Command lines run side by side, each in a process of its own, and all of them gone when this
-// process is.
+// Command lines, or functions of this program, run side by side, each in a process of its own, and
+// all of them gone when this process is.
 //
 // A child has a process group of its own, so that Ctrl-C at the terminal reaches this process
 // alone, which then asks each child once; and the system kills it should this process die without
@@ -25,6 +25,9 @@ namespace huddle {
 struct ChildCommand {
   std::vector<std::string> arguments;  // The first is the program's path.
   std::filesystem::path directory;     // Where it runs.
+  // In place of both: what the child does instead, and the exit status that it returns. Must not
+  // throw. REQUIRES: no other thread of this process holds a lock that it needs.
+  std::function<int()> body = {};
 };
 
 struct ChildEnd {
@@ -33,6 +36,10 @@ struct ChildEnd {
   std::string errors;  // What it said on the error stream; only the end of very much.
   Seconds seconds = 0;
 };
+
+// Why a child did not do what it should: "killed by signal 9 (Killed)", what it said, or its
+// status.
+std::string failure_of(const ChildEnd& end);
 
 // How many processors this process may use.
 int usable_cores();

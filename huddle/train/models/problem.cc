@@ -5,16 +5,13 @@
 #include "huddle/base/error.h"
 #include "huddle/base/spec.h"
 #include "huddle/train/data/images.h"
+#include "huddle/train/flat_module.h"
 #include "huddle/train/models/quadratic.h"
 
 namespace huddle {
 
 double parameter_bytes(const Problem& problem) {
-  double bytes = 0;
-  const std::unique_ptr<Workload> workload = problem.workload(WorkerId{0});
-  for (const at::Tensor& parameter : workload->module().parameters())
-    if (parameter.requires_grad()) bytes += static_cast<double>(parameter.nbytes());
-  return bytes;
+  return parameter_bytes(problem.workload(WorkerId{0})->module());
 }
 
 std::unique_ptr<Problem> load_problem(const ProblemOptions& options) {

@@ -12,12 +12,13 @@
 #include "huddle/cluster/cluster.h"
 #include "huddle/cluster/link_load.h"
 #include "huddle/transport/launcher.h"
+#include "huddle/transport/payload_scale.h"
 
 namespace huddle {
 
 struct SimOptions {
   Cluster cluster;
-  double payload_scale = 1;     // Bytes on the network for each byte of payload.
+  PayloadScale payload_scale;   // Bytes on the network for each byte of payload.
   LinkLoadObserver link_loads;  // Told what every link carries; absent: nobody asks.
 };
 

@@ -40,9 +40,9 @@ class Actor final : public Scheduler::Thread {
 
 }  // namespace
 
-SimScheduler::SimScheduler(Platform& platform, double payload_scale)
+SimScheduler::SimScheduler(Platform& platform, PayloadScale payload_scale)
     : platform_(platform),
-      payload_scale_(payload_scale),
+      payload_scale_(std::move(payload_scale)),
       resting_(static_cast<std::size_t>(platform.workers()) + 1) {}
 
 void SimScheduler::lock() {

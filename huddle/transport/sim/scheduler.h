@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "huddle/transport/local/scheduler.h"
+#include "huddle/transport/payload_scale.h"
 #include "huddle/transport/sim/platform.h"
 
 namespace huddle {
 
 class SimScheduler final : public Scheduler {
  public:
-  SimScheduler(Platform& platform, double payload_scale);
+  SimScheduler(Platform& platform, PayloadScale payload_scale);
 
   // From any thread: `told` is called, once, by the next actor that takes the lock.
   void interrupt() { is_interrupted_ = true; }
@@ -55,7 +56,7 @@ class SimScheduler final : public Scheduler {
   void set_alarm(Resting& resting, Time until);
 
   Platform& platform_;
-  const double payload_scale_;
+  const PayloadScale payload_scale_;
   std::function<void()> told_;
   std::atomic<bool> is_interrupted_{false};
   std::vector<Resting> resting_;  // By worker; the last place is the engine's own.

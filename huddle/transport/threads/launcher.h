@@ -13,6 +13,7 @@
 
 #include "huddle/cluster/cluster.h"
 #include "huddle/transport/launcher.h"
+#include "huddle/transport/payload_scale.h"
 
 namespace huddle {
 
@@ -22,7 +23,7 @@ struct ThreadsOptions {
   Cluster cluster;
   Native native =
       Native::on;  // Off: averages travel as messages even where memory could be shared. Same bits.
-  double payload_scale = 1;  // Bytes on the injected links for each byte of payload.
+  PayloadScale payload_scale;  // Bytes on the injected links for each byte of payload.
 };
 
 // Throws UsageError on a cluster that cannot be.

@@ -17,8 +17,8 @@ class StdThread final : public Scheduler::Thread {
 
 }  // namespace
 
-ThreadScheduler::ThreadScheduler(const Cluster& cluster, double payload_scale)
-    : payload_scale_(payload_scale),
+ThreadScheduler::ThreadScheduler(const Cluster& cluster, PayloadScale payload_scale)
+    : payload_scale_(std::move(payload_scale)),
       changed_(static_cast<std::size_t>(cluster.workers) + 1),
       wire_(cluster) {}
 

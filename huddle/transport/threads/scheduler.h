@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "huddle/transport/local/scheduler.h"
+#include "huddle/transport/payload_scale.h"
 #include "huddle/transport/threads/steady_condition.h"
 #include "huddle/transport/threads/wire.h"
 
@@ -15,7 +16,7 @@ namespace huddle {
 
 class ThreadScheduler final : public Scheduler {
  public:
-  ThreadScheduler(const Cluster& cluster, double payload_scale);
+  ThreadScheduler(const Cluster& cluster, PayloadScale payload_scale);
 
   void lock() override { mutex_.lock(); }
   void unlock() override { mutex_.unlock(); }
@@ -30,7 +31,7 @@ class ThreadScheduler final : public Scheduler {
 
  private:
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  const double payload_scale_;
+  const PayloadScale payload_scale_;
   std::mutex mutex_;
   // Guarded by mutex_. Each worker has one condition variable, and the last is the engine's own.
   std::deque<SteadyCondition> changed_;
