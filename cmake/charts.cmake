@@ -4,7 +4,7 @@
 find_file(HUDDLE_CHART_JS chart.min.js
   PATHS /usr/share/javascript/chart.js /usr/share/nodejs/chart.js/dist
   DOC "Chart.js as one file; without it reports cannot be made")
-if(HUDDLE_CHART_JS)
+if(HUDDLE_CHART_JS AND HUDDLE_PYTHON)
   set(HUDDLE_REPORT_PAGE ${PROJECT_BINARY_DIR}/report_page.html)
   set(page ${PROJECT_SOURCE_DIR}/huddle/report/page)
   execute_process(COMMAND ${HUDDLE_PYTHON} ${page}/assemble.py ${HUDDLE_CHART_JS} ${HUDDLE_REPORT_PAGE}
@@ -17,5 +17,5 @@ if(HUDDLE_CHART_JS)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page}/${name})
   endforeach()
 else()
-  list(APPEND left_out "reports (Chart.js is missing: libjs-chart.js)")
+  list(APPEND left_out "reports (Chart.js, libjs-chart.js, or a Python is missing)")
 endif()

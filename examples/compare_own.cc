@@ -36,7 +36,7 @@ struct Points {
   Points(std::int64_t count, std::uint64_t seed) {
     const at::Generator generator = at::detail::createCPUGenerator(seed);
     arm = torch::randint(2, {count}, generator, torch::kFloat);
-    const torch::Tensor angle = 7 * torch::rand({count}, generator).sqrt();
+    const torch::Tensor angle = 7 * torch::empty({count}).uniform_(0, 1, generator).sqrt();
     const torch::Tensor turned = angle + M_PI * arm;
     at = torch::stack({angle * turned.cos(), angle * turned.sin()}, 1);
     at += 0.1 * torch::randn({count, 2}, generator);

@@ -43,7 +43,7 @@ MAY_INCLUDE = {
         TEXTS + ["poll.h", "sched.h", "signal.h"],  # It runs processes.
     ),
     "huddle/report/page": (REPORT + ["huddle/compare", "huddle/report/page"], TEXTS),
-    "huddle/api": (["*"], TEXTS + ["torch/"]),  # All but the command line, for a user's own program.
+    "huddle/api": (["*"], TEXTS + ["ATen/"]),  # All but the command line, for a user's own program.
     "huddle/cli": (["*"], ["*"]),
     "huddle/cli/train": (["*"], ["*"]),
     "huddle": (["*"], TENSORS),

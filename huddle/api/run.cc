@@ -1,5 +1,7 @@
 #include "huddle/api/run.h"
 
+#include <ATen/Parallel.h>
+
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -15,6 +17,15 @@
 
 namespace huddle {
 namespace {
+
+// Engines have libtorch compute with one thread for each worker; the program had its own number.
+struct ThreadsKept {
+  ThreadsKept() = default;
+  ~ThreadsKept() { at::set_num_threads(number); }
+  ThreadsKept(const ThreadsKept&) = delete;
+  ThreadsKept& operator=(const ThreadsKept&) = delete;
+  const int number = at::get_num_threads();
+};
 
 // What a run writes while it goes on.
 struct Outputs {
@@ -93,6 +104,7 @@ void complete(Summary& summary, const Engine& engine, const RunOptions& options,
 Summary run(const Engine& engine, const std::function<void(Worker&)>& body,
             const RunOptions& options) {
   check_outputs(options);
+  const ThreadsKept threads_kept;
   Outputs outputs;
   const RunSetting setting = setting_of(engine, options, outputs);
   LinkLoadObserver link_loads;
