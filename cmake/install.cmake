@@ -20,6 +20,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/huddle DESTINATION ${CMAKE_INSTALL_INCLU
   REGEX "/threads/(scheduler|steady_condition|wire)\\.h$" EXCLUDE)
 
 if(HUDDLE_WITH_PROGRAM)
+  set_target_properties(huddle PROPERTIES INSTALL_RPATH "${HUDDLE_TORCH_DIR}/lib")
   install(TARGETS huddle RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/scenarios ${PROJECT_SOURCE_DIR}/clusters
           DESTINATION ${CMAKE_INSTALL_DATADIR}/huddle FILES_MATCHING PATTERN "*.toml")

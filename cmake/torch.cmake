@@ -28,11 +28,12 @@ print(os.path.dirname(torch.__file__), torch.__version__, int(torch._C._GLIBCXX_
   target_include_directories(huddle_torch SYSTEM INTERFACE "${HUDDLE_TORCH_DIR}/include"
                                                            "${HUDDLE_TORCH_DIR}/include/torch/csrc/api/include")
   target_compile_definitions(huddle_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=${torch_cxx11_abi})
-  target_link_directories(huddle_torch INTERFACE "${HUDDLE_TORCH_DIR}/lib")
-  target_link_options(huddle_torch INTERFACE "LINKER:-rpath,${HUDDLE_TORCH_DIR}/lib")
-  target_link_libraries(huddle_torch INTERFACE torch_cpu c10)
+  target_link_libraries(huddle_torch INTERFACE "${HUDDLE_TORCH_DIR}/lib/libtorch_cpu.so"
+                                               "${HUDDLE_TORCH_DIR}/lib/libc10.so")
 else()
+  set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)  # The project around this one links them too.
   find_package(Torch QUIET)
+  unset(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL)
   if(NOT Torch_FOUND)
     message(FATAL_ERROR "torch was not found: pass -DCMAKE_PREFIX_PATH=`python -c 'import torch; "
                         "print(torch.utils.cmake_prefix_path)'`, or -DHUDDLE_PYTHON=/a/python/that/has/torch, "
