@@ -20,6 +20,7 @@
 
 #include "bench/measure_alone.h"
 #include "bench/must_hold.h"
+#include "huddle/base/steady_seconds.h"
 #include "huddle/base/text.h"
 #include "huddle/cluster/network.h"
 #include "huddle/report/format.h"

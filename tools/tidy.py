@@ -60,7 +60,7 @@ WORDS = [
         "ask Endpoint::now(), which also knows simulated time",
         {
             r"huddle/transport/": "engines own the clock",
-            r"huddle/report/progress\.cc": "a person watches it in real time, whatever time the engine keeps",
+            r"huddle/base/steady_seconds\.cc": "a person watches it in real time, whatever time the engine keeps",
             r"bench/": "benchmarks measure real time",
             ANY_TEST: "tests bound how long something may take",
         },

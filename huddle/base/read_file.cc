@@ -9,7 +9,6 @@
 #include <new>
 
 #include "huddle/base/error.h"
-#include "huddle/base/replace_file.h"
 #include "huddle/base/text.h"
 
 namespace huddle {

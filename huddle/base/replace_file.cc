@@ -21,8 +21,6 @@ std::error_code write_parts(const std::filesystem::path& file,
 
 }  // namespace
 
-std::string system_message(int error) { return std::generic_category().message(error); }
-
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());

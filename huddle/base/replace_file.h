@@ -4,14 +4,10 @@
 
 #include <filesystem>
 #include <initializer_list>
-#include <string>
 #include <string_view>
 #include <system_error>
 
 namespace huddle {
-
-// What the system says of an error number, as errno has it.
-std::string system_message(int error);
 
 // Writes all of `text`; false leaves the cause in errno.
 bool write_all(int file, std::string_view text);

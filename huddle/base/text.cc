@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <system_error>
 
 #include "huddle/base/error.h"
 
@@ -68,6 +69,8 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   }
   return best;
 }
+
+std::string system_message(int error) { return std::generic_category().message(error); }
 
 std::string unknown_value(std::string_view what, std::string_view value,
                           std::span<const std::string> allowed) {

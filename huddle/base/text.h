@@ -29,6 +29,9 @@ std::vector<int> parse_counts(std::string_view what, std::string_view text, char
 // typo.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
+// What the system says of an error number, as errno has it.
+std::string system_message(int error);
+
 // How an unknown value is refused everywhere: names the value, the nearest match and all allowed
 // ones. `what` is a noun in the singular ("strategy").
 std::string unknown_value(std::string_view what, std::string_view value,

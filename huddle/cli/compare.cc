@@ -12,6 +12,7 @@
 
 #include "huddle/api/engines.h"
 #include "huddle/base/error.h"
+#include "huddle/base/steady_seconds.h"
 #include "huddle/base/text.h"
 #include "huddle/cli/commands.h"
 #include "huddle/cli/compare_rules.h"

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "huddle/report/progress.h"
+#include "huddle/base/steady_seconds.h"
 
 namespace huddle {
 namespace {

@@ -11,6 +11,7 @@
 
 #include "huddle/base/error.h"
 #include "huddle/base/ids.h"
+#include "huddle/base/steady_seconds.h"
 #include "huddle/cli/commands.h"
 #include "huddle/report/format.h"
 #include "huddle/report/page/html_report.h"

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "huddle/base/error.h"
+#include "huddle/base/steady_seconds.h"
 #include "huddle/report/format.h"
 #include "huddle/report/table.h"
 
@@ -21,11 +21,6 @@ constexpr std::size_t kWidthForBar = 40;
 }  // namespace
 
 Seconds redraw_interval(ProgressMode mode) { return mode == ProgressMode::bar ? 0.1 : 2; }
-
-Seconds steady_seconds() {
-  return std::chrono::duration<Seconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 std::size_t terminal_width(std::FILE* out) {
   winsize size{};

@@ -30,9 +30,6 @@ Seconds redraw_interval(ProgressMode mode);
 // How many columns `out` has; 80 where it is no terminal.
 std::size_t terminal_width(std::FILE* out);
 
-// Real time from any origin, never going back.
-Seconds steady_seconds();
-
 class Progress {
  public:
   // Seconds from any origin, never going back.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "huddle/base/steady_seconds.h"
 #include "huddle/report/progress.h"
 
 namespace huddle {

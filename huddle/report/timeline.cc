@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "huddle/base/error.h"
+#include "huddle/base/steady_seconds.h"
 #include "huddle/base/text.h"
-#include "huddle/report/progress.h"
 
 namespace huddle {
 namespace {

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "huddle/base/error.h"
-#include "huddle/base/replace_file.h"
 #include "huddle/base/text.h"
 
 namespace huddle {

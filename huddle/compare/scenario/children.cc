@@ -14,9 +14,8 @@
 #include <cstring>
 
 #include "huddle/base/error.h"
-#include "huddle/base/replace_file.h"
+#include "huddle/base/steady_seconds.h"
 #include "huddle/base/text.h"
-#include "huddle/report/progress.h"
 
 namespace huddle {
 namespace {
