@@ -26,6 +26,7 @@
 #include "huddle/base/text.h"
 #include "huddle/report/format.h"
 #include "huddle/schedule/schedule_kinds.h"
+#include "tests/support/exchange_masks.h"
 
 namespace huddle {
 namespace {

@@ -10,6 +10,9 @@
 #include "huddle/schedule/contraction.h"
 #include "huddle/schedule/mixing.h"
 #include "huddle/schedule/schedule.h"
+#include "tests/support/dense_mixing.h"
+#include "tests/support/exchange_masks.h"
+#include "tests/support/group_contraction.h"
 #include "tests/vectors.h"
 
 namespace huddle {

@@ -36,12 +36,4 @@ class Group {
   std::vector<WorkerId> members_;
 };
 
-// Who trains, from which step on: what schedules are computed from. Epochs count changes of
-// membership.
-struct Membership {
-  int epoch = 0;
-  Group members;
-  Step from_step;
-};
-
 }  // namespace huddle

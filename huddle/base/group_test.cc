@@ -72,12 +72,5 @@ TEST(Group, ComparesByMembersWhateverTheirOrder) {
   EXPECT_LT(Group(), Group({WorkerId{0}}));
 }
 
-TEST(Membership, BeginsAtEpochAndStepZero) {
-  const Membership membership;
-  EXPECT_EQ(membership.epoch, 0);
-  EXPECT_EQ(membership.from_step, Step{0});
-  EXPECT_EQ(membership.members.size(), 0);
-}
-
 }  // namespace
 }  // namespace huddle

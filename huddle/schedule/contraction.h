@@ -5,10 +5,6 @@
 
 #pragma once
 
-#include <vector>
-
-#include "huddle/base/group.h"
-
 namespace huddle {
 
 // A uniformly random partition into `groups` groups of whatever sizes.
@@ -24,27 +20,5 @@ double contraction(const RandomPartition& partition);
 // Stationary variance of x_i - mean for unit noise in every step, right after averaging:
 // c (1 - 1/workers) / (1 - c) with c the contraction; infinite for groups of one.
 double deviation_variance(const RandomPartition& partition);
-
-// One uniformly random group of `size`, the others idle.
-struct RandomGroup {
-  int workers = 1;
-  int size = 1;
-};
-
-// (workers - size) / (workers - 1); 0 for one worker. Throws UsageError unless 1 <= size <=
-// workers.
-double contraction(const RandomGroup& group);
-
-// One of `groups`, drawn with these probabilities, the others idle.
-struct WeightedGroups {
-  int workers = 1;
-  std::vector<Group> groups;
-  std::vector<double> probabilities;
-};
-
-// The second largest eigenvalue of E[W^T W]: the share left of the most stubborn disagreement.
-// Throws UsageError unless there is a probability for each group, none negative, 1 in all, and
-// every member is a worker.
-double contraction(const WeightedGroups& groups);
 
 }  // namespace huddle

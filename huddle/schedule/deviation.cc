@@ -42,7 +42,7 @@ std::vector<double> left_by_components(const PhaseSpace& space, int last) {
   Components components(space.workers());
   std::vector<double> left;
   for (int i = 0; i < space.cycle() && components.count() > 1; ++i) {
-    components.join(space.phase((last - i + space.cycle()) % space.cycle()));
+    join(components, space.phase((last - i + space.cycle()) % space.cycle()));
     left.push_back((components.count() - 1.0) / space.workers());
   }
   return left;

@@ -24,7 +24,7 @@ std::optional<int> steps_to_consensus(const PhaseSpace& space, int first) {
   if (space.commutes()) {
     Components components(space.workers());
     for (int i = 0; i < most; ++i) {
-      components.join(at(i));
+      join(components, at(i));
       if (components.count() == 1) return i + 1;
     }
     return std::nullopt;
@@ -89,43 +89,21 @@ std::optional<int> exact_window(const Phases& phases, const Schedule& schedule) 
   return exact_window(by_phase, schedule.global_every());
 }
 
-double norm_of(const PhaseSpace& space, const Window& window) {
-  const std::int64_t end = window.first + window.length;
-  if (space.commutes()) {
-    Components components(space.workers());
-    for (std::int64_t step = window.first; step < end; ++step) components.join(space.at(step));
-    return components.count() == 1 ? 0 : 1;
-  }
-  Matrix product = deviations(space.at(window.first));
-  for (std::int64_t step = window.first + 1; step < end; ++step)
+// The spectral norm of the product of a period's phases minus J.
+double norm_of_period(const PhaseSpace& space) {
+  if (space.commutes()) return 0;  // All components are one by then.
+  Matrix product = deviations(space.at(0));
+  for (std::int64_t step = 1; step < space.period(); ++step)
     product =
         carried(overlaps(space.at(step - 1), space.at(step)), product, space.at(step).groups());
   return frobenius_norm(product) <= kExact ? 0 : spectral_norm(product);
-}
-
-double norm_of(const std::vector<Sector>& sectors, const Schedule& schedule, const Window& window) {
-  double largest = 0;
-  for (const Sector& sector : sectors) {
-    double left = 1;
-    std::optional<SectorDirection> before;
-    for (std::int64_t i = 0; i < window.length && left != 0; ++i) {
-      const std::int64_t at = schedule.cycle_step(Step{window.first + i});
-      const SectorDirection now = at < 0 ? SectorDirection() : sector.at(at);
-      left *= before ? sector.overlap(*before, now) : now.is_nothing() ? 0 : 1;
-      before = now;
-    }
-    largest = std::max(largest, std::abs(left));
-  }
-  return largest <= kExact ? 0 : largest;
 }
 
 Mixing of_phases(const Schedule& schedule) {
   const PhaseSpace space(schedule);
   if (space.components() > 1) return {.never_mixes = true, .mixing_factor = 1};
   return {.exact_window = exact_window(space, schedule),
-          .mixing_factor = schedule.global_every() > 0
-                               ? 0
-                               : norm_of(space, {.first = 0, .length = space.period()})};
+          .mixing_factor = schedule.global_every() > 0 ? 0 : norm_of_period(space)};
 }
 
 Mixing of_sectors(const std::vector<Sector>& sectors, const Schedule& schedule) {
@@ -165,28 +143,6 @@ Mixing analyse_mixing(const Schedule& schedule, double beta) {
                                                : of_phases(schedule);
   mixing.deviation = deviation_variance(schedule, beta);
   return mixing;
-}
-
-double window_norm(const Schedule& schedule, const Window& window) {
-  check(window.first >= 0 && window.length >= 1, "an empty window");
-  if (const auto sectors = sectors_of(schedule)) return norm_of(*sectors, schedule, window);
-  return norm_of(PhaseSpace(schedule), window);
-}
-
-Matrix window_product(const Schedule& schedule, const Window& window) {
-  const int workers = schedule.members().size();
-  check(workers <= 256 && window.length >= 1, "a dense product of this size");
-  Matrix product = Matrix::identity(workers);
-  for (std::int64_t step = window.first; step < window.first + window.length; ++step)
-    for (const Group& group : schedule.partition(Step{step}))
-      for (int row = 0; row < workers; ++row) {
-        double sum = 0;
-        for (const WorkerId worker : group)
-          sum += product(row, schedule.members().position_of(worker));
-        for (const WorkerId worker : group)
-          product(row, schedule.members().position_of(worker)) = sum / group.size();
-      }
-  return product;
 }
 
 }  // namespace huddle

@@ -7,11 +7,9 @@
 
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
 #include "huddle/schedule/deviation.h"
-#include "huddle/schedule/linear.h"
 #include "huddle/schedule/schedule.h"
 
 namespace huddle {
@@ -35,18 +33,5 @@ struct Mixing {
 
 // `beta` is the momentum of the two variances with momentum. Milliseconds for a thousand workers.
 Mixing analyse_mixing(const Schedule& schedule, double beta);
-
-// Steps first, first+1, ... of a schedule.
-struct Window {
-  std::int64_t first = 0;
-  std::int64_t length = 1;
-};
-
-// The spectral norm of the product of a window's phases minus J. REQUIRES: not random.
-double window_norm(const Schedule& schedule, const Window& window);
-
-// The product itself, in N^2 operations for each phase: the check on everything above, and for
-// looking at. REQUIRES: at most 256 members, at least one step.
-Matrix window_product(const Schedule& schedule, const Window& window);
 
 }  // namespace huddle

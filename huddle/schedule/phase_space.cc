@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 
 #include "huddle/base/error.h"
 
@@ -39,8 +38,8 @@ std::vector<Meeting> meetings(const PhaseGroups& from, const PhaseGroups& to) {
 
 bool two_commute(const PhaseGroups& a, const PhaseGroups& b) {
   Components components(a.workers());
-  components.join(a);
-  components.join(b);
+  join(components, a);
+  join(components, b);
   for (const Meeting& meeting : meetings(a, b)) {
     const auto product = std::int64_t{a.sizes[static_cast<std::size_t>(meeting.from)]} *
                          b.sizes[static_cast<std::size_t>(meeting.to)];
@@ -101,34 +100,13 @@ Matrix carried(const std::vector<SharedMembers>& overlaps, const Matrix& matrix,
   return result;
 }
 
-Components::Components(int workers)
-    : parents_(static_cast<std::size_t>(workers)),
-      sizes_(static_cast<std::size_t>(workers), 1),
-      count_(workers) {
-  std::iota(parents_.begin(), parents_.end(), 0);
-}
-
-int Components::root(int position) {
-  while (parents_[static_cast<std::size_t>(position)] != position) {
-    int& parent = parents_[static_cast<std::size_t>(position)];
-    parent = parents_[static_cast<std::size_t>(parent)];
-    position = parent;
-  }
-  return position;
-}
-
-void Components::join(const PhaseGroups& phase) {
+void join(Components& workers, const PhaseGroups& phase) {
   std::vector<int> first(static_cast<std::size_t>(phase.groups()), -1);
   for (int position = 0; position < phase.workers(); ++position) {
     int& leader =
         first[static_cast<std::size_t>(phase.group_of[static_cast<std::size_t>(position)])];
     if (leader < 0) leader = position;
-    const int into = root(leader);
-    const int from = root(position);
-    if (into == from) continue;
-    parents_[static_cast<std::size_t>(from)] = into;
-    sizes_[static_cast<std::size_t>(into)] += sizes_[static_cast<std::size_t>(from)];
-    --count_;
+    workers.join(leader, position);
   }
 }
 
@@ -138,7 +116,7 @@ PhaseSpace::PhaseSpace(const Schedule& schedule)
   Components components(schedule.members().size());
   for (int index = 0; index < schedule.cycle(); ++index) {
     phases_.push_back(groups_of(schedule.cycle_phase(index), schedule.members()));
-    components.join(phases_.back());
+    join(components, phases_.back());
   }
   commutes_ = all_commute(phases_);  // One group of all commutes with everything.
   phases_.push_back(groups_of({schedule.members()}, schedule.members()));

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "huddle/base/components.h"
 #include "huddle/schedule/linear.h"
 #include "huddle/schedule/schedule.h"
 
@@ -41,20 +42,8 @@ std::vector<SharedMembers> overlaps(const PhaseGroups& from, const PhaseGroups& 
 // C_pq^T * matrix, whose rows are coordinates of phase p; `groups` is how many phase q has.
 Matrix carried(const std::vector<SharedMembers>& overlaps, const Matrix& matrix, int groups);
 
-// The connected components that workers form when they are joined phase by phase.
-class Components {
- public:
-  explicit Components(int workers);
-  void join(const PhaseGroups& phase);
-  int count() const { return count_; }
-  int root(int position);
-  int size(int position) { return sizes_[static_cast<std::size_t>(root(position))]; }
-
- private:
-  std::vector<int> parents_;
-  std::vector<int> sizes_;
-  int count_;
-};
+// Joins the workers of each group.
+void join(Components& workers, const PhaseGroups& phase);
 
 // All phases of a schedule, each once.
 class PhaseSpace {

@@ -242,18 +242,12 @@ Partition Schedule::partition(Step step) const {
 Schedule make_schedule(const ScheduleOptions& options, int workers) {
   if (workers < 1)
     throw UsageError(concat("a schedule needs at least one worker, not ", workers, "."));
-  return make_schedule(options, Group::everyone(workers));
-}
-
-Schedule make_schedule(const ScheduleOptions& options, Group members) {
-  const int workers = members.size();
-  if (workers < 1) throw UsageError("a schedule needs at least one member.");
   const std::vector<int>& racks = options.topology.racks;
   check(racks.empty() || std::ssize(racks) == workers, "racks of other workers");
   if (options.global_every < 0)
     throw UsageError("global_every counts steps; global_every=0 leaves global averages out.");
   Choice choice = choose(options, workers);
-  return Schedule(std::move(choice.pattern), std::move(members),
+  return Schedule(std::move(choice.pattern), Group::everyone(workers),
                   {.global_every = options.global_every, .note = std::move(choice.note)});
 }
 

@@ -83,10 +83,9 @@ class Schedule {
   std::int64_t period_ = 0;
 };
 
-// A schedule for workers 0..workers-1, or for any members. Every number of workers from 1 on has a
+// A schedule for workers 0..workers-1. Every number of workers from 1 on has a
 // schedule of kinds grid, exchange, random and fixed. Throws UsageError with the reason and a value
 // that works when the options contradict the number of workers.
 Schedule make_schedule(const ScheduleOptions& options, int workers);
-Schedule make_schedule(const ScheduleOptions& options, Group members);
 
 }  // namespace huddle

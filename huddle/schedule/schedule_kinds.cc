@@ -1,7 +1,6 @@
 #include "huddle/schedule/schedule_kinds.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
@@ -129,16 +128,6 @@ GridPattern exchange_pattern(std::vector<int> radices) {
   GridPattern grid = grid_pattern(std::move(radices));
   std::reverse(grid.digits.begin() + 1, grid.digits.end());
   return grid;
-}
-
-std::vector<int> exchange_masks(int workers) {
-  if (workers < 2 || !std::has_single_bit(static_cast<unsigned>(workers)))
-    throw UsageError(concat("shuffle-exchange by XOR masks needs a power of two workers, not ",
-                            workers, "; for example ",
-                            std::bit_ceil(static_cast<unsigned>(std::max(workers, 2))), "."));
-  std::vector<int> masks = {1};
-  for (int mask = workers / 2; mask > 1; mask /= 2) masks.push_back(mask);
-  return masks;
 }
 
 RotatingPattern rotating_pattern(const RotatingPattern& wanted) {

@@ -83,9 +83,6 @@ GridPattern grid_pattern(std::vector<int> radices);
 // to 1. For radix 2 these are the partners id XOR 1, N/2, N/4, ..., 2.
 GridPattern exchange_pattern(std::vector<int> radices);
 
-// The XOR masks of shuffle-exchange. REQUIRES of the user: a power of two, at least 2.
-std::vector<int> exchange_masks(int workers);
-
 // At least two racks of at least two workers. Racks of exactly two never mix unless cross_every is
 // at least 2: the worker left behind is alone.
 RotatingPattern rotating_pattern(const RotatingPattern& wanted);

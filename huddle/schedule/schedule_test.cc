@@ -6,6 +6,7 @@
 #include <set>
 
 #include "huddle/base/error.h"
+#include "tests/support/exchange_masks.h"
 
 namespace huddle {
 namespace {
@@ -248,7 +249,7 @@ TEST(Schedule, NeverChangesFixedGroups) {
 }
 
 TEST(Schedule, PlacesAnyMembersByPosition) {
-  const Schedule schedule = make_schedule({.radices = {2, 2}}, group({1, 4, 6, 9}));
+  const Schedule schedule(grid_pattern({2, 2}), group({1, 4, 6, 9}));
   EXPECT_EQ(schedule.phase(0), (Partition{group({1, 4}), group({6, 9})}));
   EXPECT_EQ(schedule.group_of(WorkerId{9}, Step{1}), group({4, 9}));
 }

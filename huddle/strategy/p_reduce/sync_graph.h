@@ -9,9 +9,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "huddle/base/components.h"
 #include "huddle/base/ids.h"
 
 namespace huddle {
@@ -46,18 +48,14 @@ class SyncGraph {
   bool connected_by(std::span<const WorkerId> group) const;
 
  private:
-  int root_of(int worker) const;
-  void refresh() const;
+  Components& refreshed() const;
 
   std::vector<bool> is_vertex_;
   int vertices_ = 0;
   std::deque<std::vector<WorkerId>> groups_;  // The oldest first.
   std::int64_t forgotten_ = 0;
 
-  // Union-find over the groups, made when somebody asks.
-  mutable bool stale_ = true;
-  mutable std::vector<int> parent_;
-  mutable int components_ = 0;
+  mutable std::optional<Components> components_;  // Of all numbers; made when somebody asks.
 };
 
 }  // namespace huddle
