@@ -52,3 +52,11 @@ MAY_INCLUDE = {
     "bench": (["*"], ["*"]),
 }
 TESTS_MAY_INCLUDE = ["gtest/", "gmock/"] + SYSTEM
+
+# The files that are the algorithms themselves, to be read beside the papers.
+ALGORITHM_BOXES = [
+    f"huddle/strategy/{name}.cc"
+    for name in ("ad_psgd/ad_psgd", "bsp/bsp", "ds_sync/ds_sync", "eager/eager", "local_sgd/boundary",
+                 "local_sgd/local_steps", "p_reduce/p_reduce", "parameter_server/asp", "random_groups/random_groups",
+                 "scheduled", "sesgd/sesgd", "warmup")
+]

@@ -66,6 +66,7 @@ Outputs make_outputs(const Engine& engine, const RunOptions& options) {
 
 RunSetting setting_of(const Engine& engine, const RunOptions& options, Outputs& outputs) {
   RunSetting setting{.cluster = engine.cluster,
+                     .topology = std::make_shared<const Topology>(engine.cluster.topology),
                      .evaluate_every = options.evaluate_every,
                      .keeps_blocked = options.timeline};
   setting.cluster.seed = options.seed;

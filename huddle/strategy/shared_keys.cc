@@ -22,6 +22,13 @@ void refuse_idle(const Options& options, const char* key, const std::string& rea
                           key, " out."));
 }
 
+KeyInfo global_every_key() {
+  return {.name = "global_every",
+          .fallback = "0",
+          .help = "one average of all workers every so many steps; 0: never",
+          .maximum = 10000};
+}
+
 KeyInfo slots_key() {
   return choice_key(
       "slots", "keep",

@@ -18,6 +18,9 @@ KeyInfo choice_key(const char* name, const char* fallback, const char* help,
 // why and how it would have something to do.
 void refuse_idle(const Options& options, const char* key, const std::string& reason);
 
+// Of strategies with a schedule.
+KeyInfo global_every_key();
+
 // The key `slots`, its value, and UsageError where the optimizer has no state to treat.
 KeyInfo slots_key();
 SlotPolicy slot_policy(const Options& options);

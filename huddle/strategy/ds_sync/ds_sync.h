@@ -5,7 +5,7 @@
 // BatchNorm statistics averaged, optimizer state kept local. Our reconstruction for other numbers
 // of workers: the most square grid, rows and columns in turn (16 workers: 4x4), a ragged grid where
 // that is impossible, and groups that follow racks (schedule=rotating, DS-Sync v2). Everything else
-// is in scheduled.h and core/schedule.h.
+// is in scheduled.h and schedule_kinds.h.
 
 #pragma once
 

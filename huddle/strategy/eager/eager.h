@@ -28,9 +28,14 @@
 
 #pragma once
 
+#include <memory>
+
+#include "huddle/strategy/eager/partial_rounds.h"
 #include "huddle/strategy/entry.h"
 
 namespace huddle {
+
+std::unique_ptr<Strategy> make_eager(const PartialRounds::How& how, const StrategyContext& context);
 
 StrategyEntry eager_entry();
 

@@ -61,10 +61,7 @@ void Boundary::run(std::int64_t number, const Group& group) {
   in_flight_.settle(endpoint_.now());
   if (statistics_travelling_.defined())
     keep_displacement(replica_.statistics(), statistics_travelling_, statistics_sent_);
-  if (overwrites(parts_))
-    overwrite(number, group);
-  else
-    pull(number, group);
+  overwrites(parts_) ? overwrite(number, group) : pull(number, group);
   if (parts_.slots == SlotPolicy::reset) replica_.reset_slots();
   previous_rate_ = replica_.learning_rate();
 }
@@ -137,15 +134,13 @@ void Boundary::save(Archive& archive) const {
 
 void Boundary::load(const Archive& archive) {
   const auto saved = [&](const std::string& name) {
-    const auto found = archive.tensors.find(name);
-    if (found == archive.tensors.end())
+    if (!archive.tensors.contains(name))
       throw UsageError("the checkpoint is of another strategy: it has no '" + name + "'.");
-    return found->second;
+    return archive.tensors.at(name);
   };
   for (const auto& [name, tensor] : tensors()) {
     if (saved(name).sizes() != tensor.sizes())
-      throw UsageError("the checkpoint does not fit the model: '" + name +
-                       "' is of another shape.");
+      throw UsageError("the checkpoint is of another model: '" + name + "' differs in shape.");
     tensor.copy_(saved(name));
   }
   previous_rate_ = saved(kPreviousRate).item<double>();

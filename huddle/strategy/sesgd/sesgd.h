@@ -4,7 +4,7 @@
 // Partners differ in one bit of their number: worker id exchanges with id XOR mask, masks 1, N/2,
 // ..., 2 in turn. After log2(N) steps everybody has everybody's update, at one message and M bytes
 // a step. The abstract is published, the rest is our reconstruction; for radix n or other numbers
-// of workers see core/schedule.h, everything else is in scheduled.h.
+// of workers see schedule_kinds.h, everything else is in scheduled.h.
 
 #pragma once
 
