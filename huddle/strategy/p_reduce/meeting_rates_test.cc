@@ -5,6 +5,7 @@
 #include "huddle/base/error.h"
 #include "huddle/base/random.h"
 #include "huddle/schedule/contraction.h"
+#include "tests/support/group_contraction.h"
 
 namespace huddle {
 namespace {
