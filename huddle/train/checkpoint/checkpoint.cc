@@ -109,6 +109,7 @@ NamedTensors tensors_in(const fs::path& path, std::string_view bytes) {
 NamedTensors load_tensors(const fs::path& path) { return tensors_in(path, read_whole(path)); }
 
 std::string CheckpointFolder::committed_folder() const {
+  if (committed_) return *committed_;
   return holds_one() ? load_info().folder : "";
 }
 
@@ -150,9 +151,10 @@ void CheckpointFolder::prepare(Older older) const {
     write_whole(directory_ / ".probe", "");
     fs::remove(directory_ / ".probe");
     // What a run was writing when it was killed.
-    const std::string committed = committed_folder();
+    committed_.reset();  // Another run may have committed since.
+    committed_ = committed_folder();
     for (const auto& [folder, step] : step_folders())
-      if (folder != committed) remove_state(directory_ / folder);
+      if (folder != committed_) remove_state(directory_ / folder);
   } catch (const fs::filesystem_error& error) {
     throw UsageError(concat("cannot write checkpoints to ", directory_.string(), ": ",
                             error.code().message(), "."));
@@ -184,9 +186,10 @@ void CheckpointFolder::commit(CheckpointInfo info) const {
   const std::string before = committed_folder();
   info.folder = new_folder(info.step);
   write_whole(directory_ / kCheckpointIndex, to_text(info));
+  committed_ = info.folder;
   // Only now: until checkpoint.json names it, consensus.pt belongs to the checkpoint before.
   if (info.consensus) fs::rename(consensus_file(info.folder), directory_ / kConsensusFile);
-  // Not newer ones: somebody may be writing the next.
+  // Not newer ones, which are not of this run.
   for (const auto& [folder, step] : step_folders())
     if (folder == before || step < info.step) remove_state(directory_ / folder);
 }

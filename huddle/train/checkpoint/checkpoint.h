@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "huddle/base/ids.h"
@@ -47,7 +48,8 @@ class CheckpointFolder {
   void prepare(Older older = Older::refuse) const;
 
   // Each worker writes its own state, and one of them the mean model; when all have, one commits,
-  // which also removes the states of earlier steps. Each returns the file's SHA-256.
+  // which also removes the states of earlier steps. Nobody saves while one commits. Each returns
+  // the file's SHA-256.
   Digest save_worker(std::int64_t step, WorkerId worker, const NamedTensors& state) const;
   Digest save_consensus(std::int64_t step, const NamedTensors& state) const;
   void commit(CheckpointInfo info) const;  // Its folder is filled in.
@@ -73,6 +75,8 @@ class CheckpointFolder {
   std::map<std::string, std::int64_t> step_folders() const;  // All that there are, with the step.
 
   std::filesystem::path directory_;
+  // Known from `prepare` and `commit`, so that not every worker reads what all have saved.
+  mutable std::optional<std::string> committed_;
 };
 
 }  // namespace huddle

@@ -88,6 +88,13 @@ TEST_F(Checkpoint, StaysWholeUntilTheNextIsCommitted) {
   EXPECT_EQ(checkpoint_.load_worker(info, WorkerId{0}).at("x").item<int>(), 10);
 }
 
+TEST_F(Checkpoint, WorkersDoNotEachReadWhatAllHaveSaved) {
+  save(10, 2);
+  checkpoint_.prepare(CheckpointFolder::Older::replace);
+  std::ofstream(folder_ / "checkpoint.json") << "not to be read";
+  EXPECT_NO_THROW(checkpoint_.save_worker(20, WorkerId{0}, {{"x", torch::full({1}, 1)}}));
+}
+
 TEST_F(Checkpoint, StaysWholeWhileAnotherOfTheSameStepIsWritten) {
   save(10, 2);
   for (int time = 0; time < 3; ++time) {
