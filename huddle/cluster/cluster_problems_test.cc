@@ -7,14 +7,12 @@
 #include <string>
 
 #include "huddle/base/text.h"
+#include "tests/support/places.h"
 
 namespace huddle {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr Place kWorker1{Place::Kind::worker, 1};
-constexpr Place kRack0{Place::Kind::rack, 0};
-constexpr Place kRack1{Place::Kind::rack, 1};
 constexpr Place kNoWorker{Place::Kind::worker, 6};
 constexpr Place kNoRack{Place::Kind::rack, 2};
 

@@ -8,15 +8,10 @@
 #include <vector>
 
 #include "huddle/base/error.h"
+#include "tests/support/places.h"
 
 namespace huddle {
 namespace {
-
-constexpr Place kFirst{Place::Kind::worker, 0};
-constexpr Place kSecond{Place::Kind::worker, 1};
-constexpr Place kFarWorker{Place::Kind::worker, 4};
-constexpr Place kNearRack{Place::Kind::rack, 0};
-constexpr Place kFarRack{Place::Kind::rack, 1};
 
 Cluster linked_racks() {
   Cluster cluster;
@@ -49,7 +44,7 @@ TEST(Network, ListsNothingOfAClusterWithoutBounds) {
   EXPECT_TRUE(network.links().empty());
   EXPECT_TRUE(network.is_free());
   EXPECT_TRUE(network.route({0}, {3}).is_free());
-  EXPECT_TRUE(network.links_at(kFirst, Direction::both).empty());
+  EXPECT_TRUE(network.links_at(kWorker0, Direction::both).empty());
 }
 
 TEST(Network, RefusesAClusterWithProblems) {
@@ -61,10 +56,10 @@ TEST(Network, RefusesAClusterWithProblems) {
 TEST(Network, ListsBothDirectionsOfEveryConnectionThatBinds) {
   const Network network(linked_racks());
   ASSERT_EQ(network.links().size(), 2u * (6 + 2));
-  EXPECT_EQ(names(network, network.links_at(kSecond, Direction::both)),
+  EXPECT_EQ(names(network, network.links_at(kWorker1, Direction::both)),
             (Names{"worker 1 out", "worker 1 in"}));
-  EXPECT_EQ(names(network, network.links_at(kFarRack, Direction::out)), Names{"rack 1 out"});
-  EXPECT_EQ(names(network, network.links_at(kFarRack, Direction::in)), Names{"rack 1 in"});
+  EXPECT_EQ(names(network, network.links_at(kRack1, Direction::out)), Names{"rack 1 out"});
+  EXPECT_EQ(names(network, network.links_at(kRack1, Direction::in)), Names{"rack 1 in"});
   for (const Network::NamedLink& link : network.links())
     EXPECT_EQ(link.bytes_per_second, link.name.starts_with("rack") ? 2000 : 1000);
 }
@@ -97,13 +92,13 @@ TEST(Network, RoutesFromAWorkerToItselfForFree) {
 TEST(Network, AppliesOverridesAtBothEnds) {
   Cluster cluster = linked_racks();
   cluster.topology.link_overrides = {
-      {.place = kSecond, .bytes_per_second = 5, .extra_latency = 0.25},
-      {.place = kFarWorker, .extra_latency = 0.5},
-      {.place = kFarRack, .extra_latency = 4}};
+      {.place = kWorker1, .bytes_per_second = 5, .extra_latency = 0.25},
+      {.place = kWorker4, .extra_latency = 0.5},
+      {.place = kRack1, .extra_latency = 4}};
   const Network network(cluster);
-  const int out = network.links_at(kSecond, Direction::out).front();
+  const int out = network.links_at(kWorker1, Direction::out).front();
   EXPECT_EQ(network.links()[static_cast<std::size_t>(out)].bytes_per_second, 5);
-  const int other = network.links_at(kFarWorker, Direction::out).front();
+  const int other = network.links_at(kWorker4, Direction::out).front();
   EXPECT_EQ(network.links()[static_cast<std::size_t>(other)].bytes_per_second, 1000);
   EXPECT_EQ(network.route({0}, {1}).latency, 1.25);
   EXPECT_EQ(network.route({1}, {0}).latency, 1.25);
@@ -115,7 +110,7 @@ TEST(Network, AppliesOverridesAtBothEnds) {
 TEST(Network, MayBindOneConnectionAlone) {
   Cluster cluster;
   cluster.workers = 3;
-  cluster.topology.link_overrides = {{.place = kSecond, .bytes_per_second = 5}};
+  cluster.topology.link_overrides = {{.place = kWorker1, .bytes_per_second = 5}};
   const Network network(cluster);
   EXPECT_FALSE(network.is_free());
   EXPECT_EQ(names_on_route(network, 0, 1), Names{"worker 1 in"});
@@ -125,7 +120,7 @@ TEST(Network, MayBindOneConnectionAlone) {
 
 TEST(Network, InsertsAPathBetweenRacks) {
   Cluster cluster = linked_racks();
-  cluster.topology.paths = {{kFarRack, kNearRack, {.latency = 3, .bytes_per_second = 50}}};
+  cluster.topology.paths = {{kRack1, kRack0, {.latency = 3, .bytes_per_second = 50}}};
   const Network network(cluster);
   EXPECT_EQ(
       names_on_route(network, 4, 0),
@@ -137,10 +132,10 @@ TEST(Network, InsertsAPathBetweenRacks) {
 
 TEST(Network, InsertsAPathBetweenWorkersWhoseLatencyWins) {
   Cluster cluster = linked_racks();
-  cluster.topology.paths = {{kFirst, kFarWorker, {.latency = 2, .bytes_per_second = 7}},
-                            {kNearRack, kFarRack, {.latency = 3, .bytes_per_second = 50}},
-                            {kFirst, kSecond, {.latency = 0.5, .bytes_per_second = 7}}};
-  cluster.topology.link_overrides = {{.place = kSecond, .extra_latency = 0.25}};
+  cluster.topology.paths = {{kWorker0, kWorker4, {.latency = 2, .bytes_per_second = 7}},
+                            {kRack0, kRack1, {.latency = 3, .bytes_per_second = 50}},
+                            {kWorker0, kWorker1, {.latency = 0.5, .bytes_per_second = 7}}};
+  cluster.topology.link_overrides = {{.place = kWorker1, .extra_latency = 0.25}};
   const Network network(cluster);
   EXPECT_EQ(names_on_route(network, 0, 4),
             (Names{"worker 0 out", "rack 0 out", "path rack 0 to rack 1",
@@ -154,7 +149,7 @@ TEST(Network, InsertsAPathBetweenWorkersWhoseLatencyWins) {
 
 TEST(Network, TakesTheLatencyOfAPathWithoutABound) {
   Cluster cluster = linked_racks();
-  cluster.topology.paths = {{kNearRack, kFarRack, {.latency = 3}}};
+  cluster.topology.paths = {{kRack0, kRack1, {.latency = 3}}};
   const Network network(cluster);
   EXPECT_EQ(names_on_route(network, 0, 4).size(), 4u);
   EXPECT_EQ(network.route({0}, {4}).latency, 3);
@@ -163,8 +158,8 @@ TEST(Network, TakesTheLatencyOfAPathWithoutABound) {
 TEST(Network, WorkersOfOneHostShareItsConnectionAndNeedNoneAmongThemselves) {
   Cluster cluster = linked_racks();
   cluster.topology.hosts = {0, 0, 1, 2, 2, 2};
-  cluster.topology.link_overrides = {{.place = kSecond, .bytes_per_second = 500}};
-  cluster.cuts = {{.place = kFarWorker, .time = 7}};
+  cluster.topology.link_overrides = {{.place = kWorker1, .bytes_per_second = 500}};
+  cluster.cuts = {{.place = kWorker4, .time = 7}};
   const Network network(cluster);
   EXPECT_EQ(network.links().size(), 2u * (3 + 2));
   EXPECT_TRUE(network.route({0}, {1}).is_free());
@@ -172,7 +167,7 @@ TEST(Network, WorkersOfOneHostShareItsConnectionAndNeedNoneAmongThemselves) {
   EXPECT_EQ(network.route({0}, {2}).links, network.route({1}, {2}).links);
   EXPECT_EQ(names_on_route(network, 2, 5),
             (Names{"host 1 out", "rack 0 out", "rack 1 in", "host 2 in"}));
-  EXPECT_EQ(network.bandwidth(network.links_at(kFirst, Direction::out).front(), 0), 500);
+  EXPECT_EQ(network.bandwidth(network.links_at(kWorker0, Direction::out).front(), 0), 500);
   EXPECT_EQ(network.bandwidth(network.links_at({Place::Kind::worker, 5}, Direction::in).front(), 7),
             0);
   cluster = {};
@@ -195,12 +190,12 @@ TEST(Network, IsFreeUnlessARouteCostsSomething) {
   EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.topology.latency_between_racks = 1; }));
   EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.topology.nic_bytes_per_second = 1; }));
   EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.topology.uplink_bytes_per_second = 1; }));
-  EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.cuts = {{.place = kNearRack}}; }));
+  EXPECT_FALSE(is_free([](Cluster& cluster) { cluster.cuts = {{.place = kRack0}}; }));
   EXPECT_FALSE(is_free([](Cluster& cluster) {
-    cluster.topology.link_overrides = {{.place = kNearRack, .extra_latency = 1}};
+    cluster.topology.link_overrides = {{.place = kRack0, .extra_latency = 1}};
   }));
   EXPECT_FALSE(is_free([](Cluster& cluster) {
-    cluster.topology.paths = {{kFirst, kSecond, {.latency = 1}}};
+    cluster.topology.paths = {{kWorker0, kWorker1, {.latency = 1}}};
   }));
   EXPECT_TRUE(is_free([](Cluster& cluster) {  // No two workers share a rack.
     cluster.topology = in_racks({1, 1, 1, 1});
@@ -227,16 +222,16 @@ TEST(NetworkBandwidth, StaysWithoutDisturbances) {
 
 TEST(NetworkBandwidth, LosesWhatBackgroundTrafficTakesInItsTimeAndDirection) {
   Cluster cluster = linked_racks();
-  cluster.background = {{.place = kSecond,
+  cluster.background = {{.place = kWorker1,
                          .direction = Direction::in,
                          .bytes_per_second = 300,
                          .from = 2,
                          .until = 5},
-                        {.place = kSecond, .bytes_per_second = 100, .from = 4},
-                        {.place = kSecond, .bytes_per_second = 1e9, .elastic = true, .from = 1}};
+                        {.place = kWorker1, .bytes_per_second = 100, .from = 4},
+                        {.place = kWorker1, .bytes_per_second = 1e9, .elastic = true, .from = 1}};
   const Network network(cluster);
-  const int in = network.links_at(kSecond, Direction::in).front();
-  const int out = network.links_at(kSecond, Direction::out).front();
+  const int in = network.links_at(kWorker1, Direction::in).front();
+  const int out = network.links_at(kWorker1, Direction::out).front();
   EXPECT_EQ(network.bandwidth(in, 1.99), 1000);
   EXPECT_EQ(network.bandwidth(in, 2), 700);
   EXPECT_EQ(network.bandwidth(in, 4.5), 600);
@@ -248,49 +243,49 @@ TEST(NetworkBandwidth, LosesWhatBackgroundTrafficTakesInItsTimeAndDirection) {
   EXPECT_EQ(network.next_change(in, 4), 5);
   EXPECT_EQ(network.next_change(in, 5), kForever);
   EXPECT_EQ(network.next_change(out, 0), 4);
-  EXPECT_EQ(network.next_change(network.links_at(kFirst, Direction::in).front(), 0), kForever);
+  EXPECT_EQ(network.next_change(network.links_at(kWorker0, Direction::in).front(), 0), kForever);
 }
 
 TEST(NetworkBandwidth, KeepsAHundredthUnderAnyDisturbance) {
   Cluster cluster = linked_racks();
-  cluster.variations = {{.place = kSecond, .lowest = 0.1, .highest = 0.1}};
-  cluster.background = {{.place = kSecond, .bytes_per_second = 999}};
+  cluster.variations = {{.place = kWorker1, .lowest = 0.1, .highest = 0.1}};
+  cluster.background = {{.place = kWorker1, .bytes_per_second = 999}};
   const Network network(cluster);
-  EXPECT_EQ(network.bandwidth(network.links_at(kSecond, Direction::in).front(), 0), 10);
+  EXPECT_EQ(network.bandwidth(network.links_at(kWorker1, Direction::in).front(), 0), 10);
 }
 
 TEST(NetworkBandwidth, IsGoneAfterACut) {
   Cluster cluster = linked_racks();
-  cluster.cuts = {{.place = kFarRack, .time = 9}, {.place = kFarRack, .time = 7}};
-  cluster.background = {{.place = kFarRack, .bytes_per_second = 1, .from = 8}};
+  cluster.cuts = {{.place = kRack1, .time = 9}, {.place = kRack1, .time = 7}};
+  cluster.background = {{.place = kRack1, .bytes_per_second = 1, .from = 8}};
   const Network network(cluster);
-  for (const int link : network.links_at(kFarRack, Direction::both)) {
+  for (const int link : network.links_at(kRack1, Direction::both)) {
     EXPECT_EQ(network.bandwidth(link, 6.9), 2000);
     EXPECT_EQ(network.next_change(link, 6.9), 7);
     EXPECT_EQ(network.bandwidth(link, 7), 0);
     EXPECT_EQ(network.bandwidth(link, 100), 0);
     EXPECT_EQ(network.next_change(link, 7), kForever);
   }
-  EXPECT_EQ(network.bandwidth(network.links_at(kNearRack, Direction::out).front(), 8), 2000);
+  EXPECT_EQ(network.bandwidth(network.links_at(kRack0, Direction::out).front(), 8), 2000);
 }
 
 TEST(NetworkBandwidth, IsUnlimitedUntilACutOfAConnectionWithoutABound) {
   Cluster cluster;
   cluster.workers = 2;
-  cluster.cuts = {{.place = kSecond, .time = 7}};
+  cluster.cuts = {{.place = kWorker1, .time = 7}};
   const Network network(cluster);
   EXPECT_EQ(names_on_route(network, 0, 1), Names{"worker 1 in"});
-  const int in = network.links_at(kSecond, Direction::in).front();
+  const int in = network.links_at(kWorker1, Direction::in).front();
   EXPECT_EQ(network.bandwidth(in, 6), kUnlimited);
   EXPECT_EQ(network.bandwidth(in, 7), 0);
 }
 
 TEST(NetworkVariation, DrawsBetweenItsBoundsOncePerInterval) {
   Cluster cluster = linked_racks();
-  cluster.variations = {{.place = kSecond, .lowest = 0.5, .highest = 1.5, .every = 2}};
+  cluster.variations = {{.place = kWorker1, .lowest = 0.5, .highest = 1.5, .every = 2}};
   const Network network(cluster);
-  const int in = network.links_at(kSecond, Direction::in).front();
-  const int out = network.links_at(kSecond, Direction::out).front();
+  const int in = network.links_at(kWorker1, Direction::in).front();
+  const int out = network.links_at(kWorker1, Direction::out).front();
   double sum = 0;
   bool directions_differ = false;
   for (int k = 0; k < 4'000; ++k) {
@@ -308,16 +303,16 @@ TEST(NetworkVariation, DrawsBetweenItsBoundsOncePerInterval) {
 
 TEST(NetworkVariation, RepeatsWithEqualSeedsAndWhateverElseIsInTheCluster) {
   Cluster cluster = linked_racks();
-  cluster.variations = {{.place = kFarRack, .lowest = 0.5, .highest = 1.5}};
+  cluster.variations = {{.place = kRack1, .lowest = 0.5, .highest = 1.5}};
   Cluster more = cluster;
   more.topology.nic_bytes_per_second = kUnlimited;
-  more.cuts = {{.place = kFirst}};
-  more.variations.insert(more.variations.begin(), {.place = kNearRack});
+  more.cuts = {{.place = kWorker0}};
+  more.variations.insert(more.variations.begin(), {.place = kRack0});
   Cluster other = cluster;
   other.seed = 1;
   const auto bandwidth = [](const Cluster& of) {
     const Network network(of);
-    return network.bandwidth(network.links_at(kFarRack, Direction::out).front(), 3);
+    return network.bandwidth(network.links_at(kRack1, Direction::out).front(), 3);
   };
   EXPECT_EQ(bandwidth(cluster), bandwidth(cluster));
   EXPECT_EQ(bandwidth(cluster), bandwidth(more));
@@ -326,10 +321,10 @@ TEST(NetworkVariation, RepeatsWithEqualSeedsAndWhateverElseIsInTheCluster) {
 
 TEST(NetworkVariation, MultipliesSeveralOfOneConnection) {
   Cluster cluster = linked_racks();
-  cluster.variations = {{.place = kFarRack, .lowest = 0.5, .highest = 0.5},
-                        {.place = kFarRack, .lowest = 0.25, .highest = 0.25}};
+  cluster.variations = {{.place = kRack1, .lowest = 0.5, .highest = 0.5},
+                        {.place = kRack1, .lowest = 0.25, .highest = 0.25}};
   const Network network(cluster);
-  const int link = network.links_at(kFarRack, Direction::out).front();
+  const int link = network.links_at(kRack1, Direction::out).front();
   EXPECT_EQ(network.bandwidth(link, 0), 250);
   EXPECT_EQ(network.next_change(link, 0), kForever);
 }
@@ -337,9 +332,9 @@ TEST(NetworkVariation, MultipliesSeveralOfOneConnection) {
 TEST(NetworkVariation, ChangesStrictlyLaterAndExactlyWhenItSays) {
   for (const Seconds every : {0.1, 0.3, 1.0 / 3, 0.7, 1e-3}) {
     Cluster cluster = linked_racks();
-    cluster.variations = {{.place = kSecond, .lowest = 0.5, .highest = 1.5, .every = every}};
+    cluster.variations = {{.place = kWorker1, .lowest = 0.5, .highest = 1.5, .every = every}};
     const Network network(cluster);
-    const int in = network.links_at(kSecond, Direction::in).front();
+    const int in = network.links_at(kWorker1, Direction::in).front();
     Time now = 0;
     for (int k = 0; k < 3'000; ++k) {
       const Time next = network.next_change(in, now);
@@ -355,9 +350,9 @@ TEST(NetworkVariation, ChangesStrictlyLaterAndExactlyWhenItSays) {
 
 TEST(NetworkVariation, MovesOnEvenWhereTheClockCannotTellDrawsApart) {
   Cluster cluster = linked_racks();
-  cluster.variations = {{.place = kSecond, .lowest = 0.5, .highest = 1.5, .every = 1e-6}};
+  cluster.variations = {{.place = kWorker1, .lowest = 0.5, .highest = 1.5, .every = 1e-6}};
   const Network network(cluster);
-  const int in = network.links_at(kSecond, Direction::in).front();
+  const int in = network.links_at(kWorker1, Direction::in).front();
   for (const Time now : {1e10, 1.23456e11, 1e12}) EXPECT_GT(network.next_change(in, now), now);
 }
 
@@ -366,7 +361,7 @@ TEST(Network, RoutesFastEnoughForAThousandWorkers) {
   cluster.workers = 1024;
   cluster.topology.racks = in_equal_racks({.racks = 32, .workers = 32}).racks;
   for (int rack = 1; rack < 32; ++rack)
-    cluster.topology.paths.push_back({kNearRack, {Place::Kind::rack, rack}, {.latency = 1}});
+    cluster.topology.paths.push_back({kRack0, {Place::Kind::rack, rack}, {.latency = 1}});
   const Network network(cluster);
   const auto begin = std::chrono::steady_clock::now();
   std::size_t links = 0;
