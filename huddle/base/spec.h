@@ -33,7 +33,7 @@ inline constexpr double kUnbounded = 0x1p53;
 
 // What one key means and which values it takes.
 struct KeyInfo {
-  // A text is free here; whoever reads it checks it.
+  // A text is free here; its reader checks it.
   enum class Type { integer, number, choice, text };
   enum class Ends { included, excluded };
 

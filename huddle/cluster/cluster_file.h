@@ -21,8 +21,8 @@ Cluster read_cluster_file(const std::filesystem::path& path);
 Cluster read_cluster_table(const ConfigTable& table, const std::string& section,
                            std::vector<ConfigProblem>& problems);
 
-// What can be said in two ways, and must be said in one: whoever says it the one way over a cluster
-// that says it the other means to replace it.
+// What can be said in two ways, and must be said in one: a table that says it the one way over a
+// cluster that says it the other replaces it.
 void drop_replaced(ConfigTable& base, const ConfigTable& over);
 
 }  // namespace huddle

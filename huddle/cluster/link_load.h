@@ -1,4 +1,4 @@
-// What a link of a simulated network carried for a while, for whoever draws what the links did.
+// What a link of a simulated network carried for a while, for timelines.
 
 #pragma once
 

@@ -68,7 +68,7 @@ const Averager::Prepared& Averager::prepare(const Group& group, WorkerId self,
       compile(plan, tensor.numel(), message_elements, how_.overlap, how_.payload_scale),
       {}};
   if (native != nullptr) {
-    prepared.program = prepared.program.without_messages();
+    prepared.compiled = prepared.compiled.without_messages();
     prepared.trace = shared_trace(*native, algorithm, racks, how_.overlap);
   }
   return prepared_[key] = std::move(prepared);
@@ -111,7 +111,7 @@ Exchange Averager::over_messages(Endpoint& endpoint, const Group& group, const a
   contribute(sum, tensor, weights[static_cast<std::size_t>(group.position_of(endpoint.self()))]);
   try {
     const Exchange exchange =
-        execute(endpoint, group, tag, prepared.program, sum, scratch_, how_.deadline);
+        execute(endpoint, group, tag, prepared.compiled, sum, scratch_, how_.deadline);
     commit(tensor, sum, divisor);
     return exchange;
   } catch (...) {
@@ -143,9 +143,9 @@ Exchange Averager::in_memory(Endpoint& endpoint, GroupReduce& native, const Grou
       native.reduce(group, tag, tensor, segments * pieces, combine, how_.deadline);
   exchange.end = endpoint.now();
   // What the algorithm would have sent: reports compare strategies, not engines.
-  exchange.bytes_sent = prepared.program.elements_sent *
+  exchange.bytes_sent = prepared.compiled.elements_sent *
                         static_cast<std::int64_t>(c10::elementSize(sum_type(tensor.scalar_type())));
-  exchange.messages_sent = prepared.program.messages_sent;
+  exchange.messages_sent = prepared.compiled.messages_sent;
   return exchange;
 }
 

@@ -56,7 +56,7 @@ class Averager {
   // What is known about averaging one size of tensor in one group.
   struct Prepared {
     int segments = 1;
-    Program program;
+    CompiledPlan compiled;
     std::shared_ptr<const Trace>
         trace;  // In shared memory, where its orders are all that is needed.
   };

@@ -1,6 +1,6 @@
 // Nobody leaves before everybody has come.
 //
-// Dissemination: in round k every member signals the one 2^k places further. Steps: ceil(log2 n)
+// Dissemination: in stage k every member signals the one 2^k places further. Steps: ceil(log2 n)
 // messages in sequence, as many sent per member, empty ones.
 
 #pragma once

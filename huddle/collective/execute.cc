@@ -27,18 +27,18 @@ using Verb = Action::Verb;
 
 class Execution {
  public:
-  Execution(Endpoint& endpoint, const Group& group, Tag tag, const Program& program,
+  Execution(Endpoint& endpoint, const Group& group, Tag tag, const CompiledPlan& compiled,
             const at::Tensor& values, Scratch& scratch)
       : endpoint_(endpoint),
         group_(group),
         tag_(tag),
-        program_(program),
+        compiled_(compiled),
         values_(values),
         scratch_(scratch) {
-    states_.resize(program.messages.size());
+    states_.resize(compiled.messages.size());
     for (std::size_t i = 0; i < states_.size(); ++i)
-      states_[i].waits_for = program.messages[i].waits_for;
-    queues_.resize(program.queues.size());
+      states_[i].waits_for = compiled.messages[i].waits_for;
+    queues_.resize(compiled.queues.size());
     for (std::size_t queue = 0; queue < queues_.size(); ++queue)
       may_start_.push_back(static_cast<int>(queue));
     for (std::size_t buffer = 0; buffer < scratch.size(); ++buffer)
@@ -86,7 +86,7 @@ class Execution {
     auto operator<=>(const Front&) const = default;
   };
 
-  // How far a queue of the program has come. Both ends start its messages in order, and agree by
+  // How far a queue of the plan has come. Both ends start its messages in order, and agree by
   // that on which is which; they end in order, so only the first under way is waited for.
   struct Queue {
     std::size_t next = 0;
@@ -102,10 +102,10 @@ class Execution {
 
   void start_next(int number) {
     Queue& queue = queues_[static_cast<std::size_t>(number)];
-    const std::vector<int>& messages = program_.queues[static_cast<std::size_t>(number)];
+    const std::vector<int>& messages = compiled_.queues[static_cast<std::size_t>(number)];
     while (queue.next < messages.size()) {
       const int index = messages[queue.next];
-      const Message& message = program_.messages[static_cast<std::size_t>(index)];
+      const Message& message = compiled_.messages[static_cast<std::size_t>(index)];
       if (is_full(queue, message)) return;
       State& state = states_[static_cast<std::size_t>(index)];
       // What is only to be added may arrive early; what is sent or overwritten must be left alone
@@ -120,7 +120,7 @@ class Execution {
 
   bool is_full(const Queue& queue, const Message& next) const {
     const std::size_t messages = queue.under_way.size();
-    return (messages >= kMostMessages && !program_.is_cut_to_travel) ||
+    return (messages >= kMostMessages && !compiled_.is_cut_to_travel) ||
            (messages >= kWindowMessages &&
             queue.elements_under_way + next.size() > kWindowElements);
   }
@@ -138,7 +138,8 @@ class Execution {
     }
     const Time first_bytes = arrived.pending.first_bytes();
     arrived.pending.wait(deadline);
-    queue.elements_under_way -= program_.messages[static_cast<std::size_t>(arrived.message)].size();
+    queue.elements_under_way -=
+        compiled_.messages[static_cast<std::size_t>(arrived.message)].size();
     may_start_.push_back(number);
     arrive(arrived.message, first_bytes);
   }
@@ -159,15 +160,15 @@ class Execution {
     state.scratch = free_scratch_.back();
     free_scratch_.pop_back();
     at::Tensor& buffer = scratch_[static_cast<std::size_t>(state.scratch)];
-    if (!buffer.defined() || buffer.numel() < program_.largest_message)
-      buffer = at::empty({program_.largest_message}, values_.options());
+    if (!buffer.defined() || buffer.numel() < compiled_.largest_message)
+      buffer = at::empty({compiled_.largest_message}, values_.options());
     return endpoint_.receive(peer, tag_, scratch_of(message, state));
   }
 
   void arrive(int index, Time first_bytes) {
     State& state = states_[static_cast<std::size_t>(index)];
     if (exchange_.first_bytes < 0 &&
-        program_.messages[static_cast<std::size_t>(index)].verb != Verb::send)
+        compiled_.messages[static_cast<std::size_t>(index)].verb != Verb::send)
       exchange_.first_bytes = std::max(exchange_.begin, first_bytes);
     state.arrived = true;
     if (state.waits_for == 0) end(index);
@@ -179,20 +180,20 @@ class Execution {
     while (!ready.empty()) {
       const int current = ready.back();
       ready.pop_back();
-      const Message& message = program_.messages[static_cast<std::size_t>(current)];
+      const Message& message = compiled_.messages[static_cast<std::size_t>(current)];
       State& state = states_[static_cast<std::size_t>(current)];
       if (state.scratch >= 0) {
         add(stretch_of(message), scratch_of(message, state));
         free_scratch_.push_back(state.scratch);
       }
       ++ended_;
-      for (const int later : program_.wakes(current)) {
+      for (const int later : compiled_.wakes(current)) {
         State& woken = states_[static_cast<std::size_t>(later)];
         if (--woken.waits_for > 0) continue;
         if (woken.arrived)
           ready.push_back(later);
         else
-          may_start_.push_back(program_.messages[static_cast<std::size_t>(later)].queue);
+          may_start_.push_back(compiled_.messages[static_cast<std::size_t>(later)].queue);
       }
     }
   }
@@ -214,7 +215,7 @@ class Execution {
   Endpoint& endpoint_;
   const Group& group_;
   const Tag tag_;
-  const Program& program_;
+  const CompiledPlan& compiled_;
   const at::Tensor& values_;
   Scratch& scratch_;
   std::map<std::int64_t, at::Tensor> blanks_;  // By size: what has no numbers needs no place.
@@ -231,9 +232,9 @@ class Execution {
 
 }  // namespace
 
-Exchange execute(Endpoint& endpoint, const Group& group, Tag tag, const Program& program,
+Exchange execute(Endpoint& endpoint, const Group& group, Tag tag, const CompiledPlan& compiled,
                  const at::Tensor& values, Scratch& scratch, Deadline deadline) {
-  Execution execution(endpoint, group, tag, program, values, scratch);
+  Execution execution(endpoint, group, tag, compiled, values, scratch);
   try {
     return execution.run(deadline);
   } catch (...) {

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "huddle/collective/program.h"
+#include "huddle/collective/compiled_plan.h"
 #include "huddle/record/meter.h"
 #include "huddle/transport/endpoint.h"
 
@@ -16,9 +16,9 @@ namespace huddle {
 // Buffers for messages that wait to be added; kept from one execution to the next.
 using Scratch = std::vector<at::Tensor>;
 
-// Runs the program on `values`, in place. On failure `values` and `scratch` may still be read by
+// Runs the plan on `values`, in place. On failure `values` and `scratch` may still be read by
 // peers: drop them. Every wait is bounded by `deadline`.
-Exchange execute(Endpoint& endpoint, const Group& group, Tag tag, const Program& program,
+Exchange execute(Endpoint& endpoint, const Group& group, Tag tag, const CompiledPlan& compiled,
                  const at::Tensor& values, Scratch& scratch, Deadline deadline);
 
 }  // namespace huddle

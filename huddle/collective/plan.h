@@ -2,10 +2,10 @@
 //
 // The flat tensor is cut into `segments` by a rule on the flat index alone. Each member has a list
 // of actions: send a stretch of segments to a peer, add what a peer sends, or overwrite with what a
-// peer sends. Only actions that touch the same segments depend on one another, so whoever executes
-// a plan (execute.h) may cut actions into pieces and let adding one piece overlap with receiving
-// the next, and phases overlap with one another: the order in which each element is summed never
-// changes.
+// peer sends. Only actions that touch the same segments depend on one another, so the
+// executor of a plan (execute.h) may cut actions into pieces and let adding one piece overlap with
+// receiving the next, and phases overlap with one another: the order in which each element is
+// summed never changes.
 //
 // Because a plan is data, one piece serves everything: it is executed over messages, read off for
 // its cost, and traced (trace.h) for the order of its sums, which the shared-memory path then

@@ -9,7 +9,7 @@
 #include <bit>
 
 #include "huddle/base/error.h"
-#include "huddle/collective/program.h"
+#include "huddle/collective/compiled_plan.h"
 #include "huddle/collective/trace.h"
 
 namespace huddle {
@@ -121,24 +121,24 @@ TEST(Trace, RefusesPlansThatDoNotFitTogether) {
 }
 
 TEST(Compile, CutsLargeMessagesAndKeepsTheirOrder) {
-  const Program program =
+  const CompiledPlan compiled =
       compile(make_plan(Algorithm::pair, 0, racks_of_sizes({2})), 1000, 300, Overlap::phases);
-  EXPECT_EQ(program.messages_sent, 4);
-  EXPECT_EQ(program.elements_sent, 1000);
-  EXPECT_LE(program.largest_message, 300);
+  EXPECT_EQ(compiled.messages_sent, 4);
+  EXPECT_EQ(compiled.elements_sent, 1000);
+  EXPECT_LE(compiled.largest_message, 300);
 }
 
 TEST(Compile, LetsReadersOfOneStretchGoTogetherButNoWriterBesideThem) {
   constexpr int kMembers = 5;
-  const Program program = compile(make_plan(Algorithm::direct, 2, racks_of_sizes({kMembers})),
-                                  kMembers * 10, 100, Overlap::phases);
+  const CompiledPlan compiled = compile(make_plan(Algorithm::direct, 2, racks_of_sizes({kMembers})),
+                                        kMembers * 10, 100, Overlap::phases);
   int sends_of_the_sum = 0;
-  for (int i = 0; i < static_cast<int>(program.messages.size()); ++i) {
-    const Message& message = program.messages[static_cast<std::size_t>(i)];
+  for (int i = 0; i < static_cast<int>(compiled.messages.size()); ++i) {
+    const Message& message = compiled.messages[static_cast<std::size_t>(i)];
     const bool is_own = message.begin == 20;
     if (message.verb == Action::Verb::send && is_own) {
       EXPECT_EQ(message.waits_for, 1) << "the last of those that are added";
-      EXPECT_TRUE(program.wakes(i).empty());
+      EXPECT_TRUE(compiled.wakes(i).empty());
       ++sends_of_the_sum;
     }
     if (message.verb == Action::Verb::copy) {
@@ -150,25 +150,25 @@ TEST(Compile, LetsReadersOfOneStretchGoTogetherButNoWriterBesideThem) {
 
 TEST(Compile, LetsNoLaterStepOfDoublingTakeBandwidthFromAnEarlierOne) {
   constexpr int kMembers = 8;
-  const Program program =
+  const CompiledPlan compiled =
       compile(make_plan(Algorithm::halving_doubling, 0, racks_of_sizes({kMembers})), kMembers * 10,
               1000, Overlap::phases);
   std::vector<int> doubling;  // The sends of what is summed up: 1, 2 and 4 segments from the first.
-  for (int i = 0; i < std::ssize(program.messages); ++i) {
-    const Message& message = program.messages[static_cast<std::size_t>(i)];
+  for (int i = 0; i < std::ssize(compiled.messages); ++i) {
+    const Message& message = compiled.messages[static_cast<std::size_t>(i)];
     if (message.verb == Action::Verb::send && message.begin == 0) doubling.push_back(i);
   }
   ASSERT_EQ(doubling.size(), 3u);
   for (std::size_t i = 0; i + 1 < doubling.size(); ++i) {
-    const std::span<const int> wakes = program.wakes(doubling[i]);
+    const std::span<const int> wakes = compiled.wakes(doubling[i]);
     EXPECT_NE(std::find(wakes.begin(), wakes.end(), doubling[i + 1]), wakes.end()) << i;
   }
 }
 
 TEST(Compile, LeavesOutEmptyMessages) {
-  const Program program =
+  const CompiledPlan compiled =
       compile(make_plan(Algorithm::ring, 0, racks_of_sizes({7})), 2, 100, Overlap::phases);
-  for (const Message& message : program.messages) EXPECT_GT(message.end, message.begin);
+  for (const Message& message : compiled.messages) EXPECT_GT(message.end, message.begin);
 }
 
 }  // namespace

@@ -39,10 +39,10 @@ Group members_of(const at::Tensor& flags) {
 
 Group roll_call(Endpoint& endpoint, Lane lane, Deadline deadline) {
   const Tag report{Kind::control, Purpose::request, lane, {}};
-  const Tag answer{Kind::control, Purpose::message, lane, {}};
+  const Tag reply{Kind::control, Purpose::message, lane, {}};
   const at::Tensor flags = at::zeros({endpoint.workers()}, at::kDouble);
   if (endpoint.self() != kHost) {
-    Pending answered = endpoint.receive(kHost, answer, flags);
+    Pending answered = endpoint.receive(kHost, reply, flags);
     endpoint.send(kHost, report, at::scalar_tensor(endpoint.self().value, at::kDouble).reshape(1));
     answered.wait(deadline);
     return members_of(flags);
@@ -50,9 +50,9 @@ Group roll_call(Endpoint& endpoint, Lane lane, Deadline deadline) {
   for (const WorkerId worker : reported(endpoint, report, deadline))
     flags.mutable_data_ptr<double>()[worker.value] = 1;
   const Group present = members_of(flags);
-  // Nobody waits for an answer to arrive: whoever has died since is missed by what follows.
+  // Nobody waits for a reply to arrive: a worker that has died since is missed by what follows.
   for (const WorkerId worker : present)
-    if (worker != kHost) endpoint.send(worker, answer, flags);
+    if (worker != kHost) endpoint.send(worker, reply, flags);
   return present;
 }
 

@@ -1,6 +1,6 @@
 // A configuration file, read key by key, with a list of everything that is wrong with it.
 //
-// Whoever reads a file asks for the sections and keys that it knows. A key that nobody asked for is
+// The reader of a file asks for the sections and keys that it knows. A key that nobody asked for is
 // unknown, a value of the wrong kind is reported and replaced by a harmless one, and reading goes
 // on, so that one run names all mistakes, each with its line.
 

@@ -57,12 +57,12 @@ class Endpoint {
   virtual Pending send(WorkerId to, Tag tag, at::Tensor data) = 0;
   virtual Pending receive(WorkerId from, Tag tag, at::Tensor into) = 0;
 
-  // Receives from whoever sends first. REQUIRES: the tag's purpose is any-source. Fails with
+  // Receives from the first who sends. REQUIRES: the tag's purpose is any-source. Fails with
   // PeerLost once for each worker that has ended, after what it had sent was received.
   virtual Pending receive_any(Tag tag, at::Tensor into) = 0;
 
   // Fails with PeerLost as soon as a member of `group` is lost (not when it has merely finished),
-  // and never ends otherwise. Whoever waits for some members of a group watches all of them: a peer
+  // and never ends otherwise. Who waits for some members of a group watches all of them: a peer
   // that lives may have given up because of one that died.
   virtual Pending watch(const Group& group) = 0;
 
@@ -71,7 +71,7 @@ class Endpoint {
   // program's own endpoint is valid while it runs. REQUIRES: lane is not the main lane.
   virtual Pending spawn(Lane lane, std::function<void(Endpoint&)> program) = 0;
 
-  // Runs `body` while no other exclusive body of this worker runs. Bodies are brief: whoever waits
+  // Runs `body` while no other exclusive body of this worker runs. Bodies are brief: who waits
   // for one longer than a default deadline gets a Timeout. REQUIRES: not from inside another one,
   // and the body waits for no program of its worker, which may want to begin one.
   virtual void exclusive(const std::function<void()>& body) = 0;

@@ -15,6 +15,9 @@ Hub::Hub(const Cluster& cluster, Scheduler& scheduler)
       channels_(cluster.workers),
       reports_(cluster.workers) {}
 
+// Asked on entry to every operation and after every rest: nobody is interrupted from outside, so a
+// worker that must end does so where it next looks. A stop takes precedence, because the losses
+// that follow from it are no news.
 void Hub::require_running(const Party& party) const {
   if (!stopped_.empty()) throw Interrupted(stopped_);
   const WorkerState& state = worker_state(party.worker);
@@ -58,6 +61,8 @@ void Hub::sleep(const Party& party, Seconds seconds) {
   while (require_running(party), now() < until && !has_failed_) rest(party.worker, until);
 }
 
+// Not a mutex: who waits for it must still notice a stop or its own death, and in simulation a
+// thread that blocks would block all actors.
 void Hub::exclusive(const Party& party, const std::function<void()>& body) {
   const Deadline deadline;
   {
@@ -149,6 +154,8 @@ void Hub::tell_of_end(Channels::Key channel, WorkerId ended) {
   fail(*receive, ended, *known_at);
 }
 
+// The later of two matching transfers finds the earlier one waiting and carries out both, so a
+// message needs no thread of its own and no copy between sender and receiver.
 void Hub::post(const std::shared_ptr<Transfer>& transfer) {
   check(transfer->tensor_.is_contiguous(), "a message is not contiguous");
   check(transfer->tensor_.is_cpu() || (transfer->tensor_.is_meta() && scheduler_.carries_meta()),
@@ -178,6 +185,7 @@ void Hub::deliver(std::unique_lock<Scheduler>& lock, const std::shared_ptr<Trans
   const at::Tensor& data = send->tensor_;
   const at::Tensor& into = receive->tensor_;
   receive->peer_ = send->owner_;
+  // Both ends fail alike: which of them is wrong cannot be told here.
   if (data.nbytes() != into.nbytes() || data.scalar_type() != into.scalar_type()) {
     const auto error = std::make_exception_ptr(
         LogicError(concat("worker ", send->owner_.value, " sent ", data.nbytes(), " bytes as ",
@@ -189,12 +197,16 @@ void Hub::deliver(std::unique_lock<Scheduler>& lock, const std::shared_ptr<Trans
     return;
   }
   if (data.is_cpu() && into.is_cpu() && data.nbytes() > 0) {
+    // The copy is long, and the lock is everybody's. Neither transfer can be found in a channel any
+    // more, and is_copied_ makes an owner that gives up wait until its tensor is let go.
     send->is_copied_ = receive->is_copied_ = true;
     lock.unlock();
     std::memcpy(into.mutable_data_ptr(), data.const_data_ptr(), data.nbytes());
     lock.lock();
     send->is_copied_ = receive->is_copied_ = false;
   }
+  // The bytes are there already; what is left is the time that they take. An engine that knows it
+  // says so at once, one that simulates it calls back.
   const auto arrival = scheduler_.carry(
       {send->owner_, receive->owner_, static_cast<double>(data.nbytes()), send->tag_.kind,
        send->tag_.lane, send->posted_},
@@ -211,6 +223,7 @@ void Hub::land(Transfer& send, Transfer& receive, const Scheduler::Arrival& arri
                                            "; first cause: a link between them was cut")))
                : std::exception_ptr();
   };
+  // Both have ended, but are not seen to before the message's last byte would have come.
   for (Transfer* end : {&send, &receive}) {
     end->first_bytes_ = arrival.first_bytes;
     end->visible_at_ = arrival.end;
@@ -234,6 +247,7 @@ void Hub::begin_watch(const std::shared_ptr<Watch>& watch) {
   check(
       watch->group_.size() == 0 || watch->group_[watch->group_.size() - 1].value < cluster_.workers,
       "no such worker");
+  // A loss from before the watch counts: the watcher may not have heard of it.
   for (const WorkerId member : watch->group_) {
     if (worker_state(member).life != Life::lost) continue;
     finish_operation(*watch, lost_error(watch->owner_, member, watch->describe()));
@@ -252,12 +266,14 @@ void Hub::end(WorkerId worker, Ending ending, const std::string& reason) {
   reports_.note_end(worker);
   for (const std::shared_ptr<Transfer>& hopeless : channels_.take_all_for(worker))
     fail(*hopeless, worker);
+  // Keys, not the receives themselves: telling of an end takes receives out of the channels.
   std::vector<Channels::Key> services;
   for (const std::shared_ptr<Transfer>& receive : channels_.from_anybody())
     services.push_back(Channels::key_of(*receive));
   for (const Channels::Key service : services) tell_of_end(service, worker);
   if (state.life == Life::lost) tell_watches(worker);
-  for (const auto& [key, meeting] : meetings_)
+  // Those who wait for it at a rendezvous look who is absent, and leave by themselves.
+  for (const auto& [key, rendezvous] : rendezvous_)
     if (key.first.contains(worker))
       for (const WorkerId member : key.first) wake(member);
   wake(worker);
@@ -280,13 +296,13 @@ void Hub::wake_all() {
   for (int each = 0; each < cluster_.workers; ++each) wake(WorkerId{each});
 }
 
-void Hub::let_die_in_time() {
+void Hub::inject_timed_deaths() {
   std::vector<Death> deaths;
   for (const Death& death : cluster_.deaths)
     if (death.time) deaths.push_back(death);
   std::sort(deaths.begin(), deaths.end(),
             [](const Death& a, const Death& b) { return *a.time < *b.time; });
-  const WorkerId nobody{cluster_.workers};
+  const WorkerId nobody{cluster_.workers};  // Rests and is woken like a worker, but is none.
   for (const Death& death : deaths) {
     {
       const std::lock_guard lock(scheduler_);

@@ -22,8 +22,8 @@
 #include "huddle/transport/endpoint.h"
 #include "huddle/transport/local/channels.h"
 #include "huddle/transport/local/commons.h"
-#include "huddle/transport/local/meeting.h"
 #include "huddle/transport/local/operation.h"
+#include "huddle/transport/local/rendezvous.h"
 #include "huddle/transport/local/reports.h"
 #include "huddle/transport/local/scheduler.h"
 
@@ -65,9 +65,9 @@ class Hub {
 
   void stop(const std::string& reason);
 
-  // Ends workers at the moments at which the cluster has them die, in a thread of control of its
-  // own; returns when no death is left or the hub is closed.
-  void let_die_in_time();
+  // Failure injection by time: ends workers at the moments at which the cluster has them die, in a
+  // thread of control of its own; returns when no death is left or the hub is closed.
+  void inject_timed_deaths();
   void close();  // All workers have ended.
 
   // Why the worker was lost, the first cause in front; what errors about it should say.
@@ -111,8 +111,8 @@ class Hub {
   std::string step_text(WorkerId worker) const;
   // That `who` lost `lost` while it was `doing` something.
   std::exception_ptr lost_error(WorkerId who, WorkerId lost, const std::string& doing) const;
-  WorkerId absent_for_good(const Group& group, const Meeting& meeting) const;
-  std::string absent(const Group& group, const Meeting& meeting) const;
+  WorkerId absent_for_good(const Group& group, const Rendezvous& rendezvous) const;
+  std::string absent(const Group& group, const Rendezvous& rendezvous) const;
   bool fails_at_once(Transfer& transfer);
   void tell_of_end(Channels::Key channel, WorkerId ended);
   void tell_watches(WorkerId lost);
@@ -124,7 +124,7 @@ class Hub {
   bool has_ended(const HubOperation& operation) const;
   std::string late(WorkerId worker, const std::string& what, Deadline deadline) const;
   void gather_members(const Party& party, const Group& group, Tag tag,
-                      const std::shared_ptr<Meeting>& meeting, Deadline deadline);
+                      const std::shared_ptr<Rendezvous>& rendezvous, Deadline deadline);
 
   const Cluster cluster_;
   Scheduler& scheduler_;
@@ -134,7 +134,7 @@ class Hub {
   std::vector<WorkerState> workers_;
   Channels channels_;
   Reports reports_;
-  std::map<std::pair<Group, std::uint32_t>, std::shared_ptr<Meeting>> meetings_;
+  std::map<std::pair<Group, std::uint32_t>, std::shared_ptr<Rendezvous>> rendezvous_;
   Roster<Watch> watches_;
   std::string stopped_;
   bool has_failed_ = false;

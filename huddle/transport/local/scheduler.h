@@ -40,7 +40,7 @@ class Scheduler {
   // has come; it may also return for no reason. Unlocked meanwhile. REQUIRES: locked.
   virtual void rest(WorkerId worker, Time until) = 0;
 
-  // Whoever of this worker rests looks again. REQUIRES: locked.
+  // All threads of control of this worker that rest look again. REQUIRES: locked.
   virtual void wake(WorkerId worker) = 0;
 
   // A further thread of control of `worker`. REQUIRES: not locked.

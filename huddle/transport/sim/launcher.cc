@@ -50,8 +50,8 @@ std::vector<Loss> SimLauncher::run(const std::function<void(Endpoint&)>& body) {
       hub_.close();
       scheduler_.end_alarms();
     });
-  simgrid::s4u::Actor::create("fate", platform_.host(WorkerId{0}),
-                              [this] { hub_.let_die_in_time(); });
+  simgrid::s4u::Actor::create("failure injector", platform_.host(WorkerId{0}),
+                              [this] { hub_.inject_timed_deaths(); });
   platform_.run();
   check(running == 0, "the simulation ended before its workers");
   const std::lock_guard lock(mutex_);

@@ -53,7 +53,7 @@ Platform::Platform(const Cluster& cluster, const LinkLoadObserver& observer)
     if (background.elastic)
       for (const int link : network_.links_at(background.place, background.direction))
         start_background(background, link);
-  start_weather();
+  start_link_changes();
   zone_->seal();
   sg::Link::on_communication_state_change_cb(
       [this](resource::NetworkAction& message, resource::Action::State) {
@@ -233,12 +233,12 @@ double Platform::left_of(int link) const {
 }
 
 // Lets links vary and break as the cluster says.
-void Platform::start_weather() {
+void Platform::start_link_changes() {
   std::vector<int> changing;
   for (int link = 0; link < static_cast<int>(links_.size()); ++link)
     if (network_.next_change(link, 0) < kForever) changing.push_back(link);
   if (changing.empty()) return;
-  const auto weather = [this, changing] {
+  const auto change_links = [this, changing] {
     while (true) {
       const Time now = sg::Engine::get_clock();
       Time next = kForever;
@@ -254,7 +254,7 @@ void Platform::start_weather() {
       }
     }
   };
-  sg::Actor::create("weather", hosts_.front(), weather)->daemonize();
+  sg::Actor::create("link changes", hosts_.front(), change_links)->daemonize();
 }
 
 // A flow of somebody else's, which shares the link with ours.

@@ -99,7 +99,7 @@ class Platform {
   void make_delays();
   void add_route(simgrid::s4u::Host* from, simgrid::s4u::Host* to, const std::vector<int>& links,
                  Seconds latency);
-  void start_weather();
+  void start_link_changes();
   void start_background(const Background& background, int link);
   void start(Flight flight);
   void end(Flight flight, Ending ending);

@@ -45,10 +45,10 @@ std::vector<Loss> ThreadsLauncher::run(const std::function<void(Endpoint&)>& bod
   }
   Endings endings;
   std::exception_ptr not_started;
-  std::thread fate;  // Before the workers: if no thread can be had, nothing has begun.
+  std::thread injector;  // Before the workers: if no thread can be had, nothing has begun.
   if (std::any_of(options_.cluster.deaths.begin(), options_.cluster.deaths.end(),
                   [](const Death& death) { return death.time.has_value(); }))
-    fate = std::thread([&] { hub.let_die_in_time(); });
+    injector = std::thread([&] { hub.inject_timed_deaths(); });
   std::vector<std::thread> threads;
   try {
     for (int worker = 0; worker < options_.cluster.workers; ++worker)
@@ -62,7 +62,7 @@ std::vector<Loss> ThreadsLauncher::run(const std::function<void(Endpoint&)>& bod
   }
   for (std::thread& thread : threads) thread.join();
   hub.close();
-  if (fate.joinable()) fate.join();
+  if (injector.joinable()) injector.join();
   {
     const std::lock_guard lock(mutex_);
     hub_ = nullptr;

@@ -1,4 +1,4 @@
-// One gathering of a group in one another's memory: who is there, and which blocks are left to
+// A rendezvous of a group in one another's memory: who is there, and which blocks are left to
 // combine. What happens at it is Hub::meet.
 
 #pragma once
@@ -14,7 +14,7 @@
 namespace huddle {
 
 // Guarded by the hub's lock, but for the counters.
-struct Meeting {
+struct Rendezvous {
   std::vector<at::Tensor> tensors;
   int arrived = 0;
   int blocks = 0;

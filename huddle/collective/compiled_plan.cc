@@ -1,4 +1,4 @@
-#include "huddle/collective/program.h"
+#include "huddle/collective/compiled_plan.h"
 
 #include <algorithm>
 #include <iterator>
@@ -80,44 +80,44 @@ void separate_phases(const std::vector<int>& phase_of, std::vector<Wait>& waits)
   }
 }
 
-void enter(const std::vector<Wait>& waits, Program& program) {
-  program.first_woken.assign(program.messages.size() + 1, 0);
+void enter(const std::vector<Wait>& waits, CompiledPlan& compiled) {
+  compiled.first_woken.assign(compiled.messages.size() + 1, 0);
   for (const Wait& wait : waits) {
-    ++program.first_woken[static_cast<std::size_t>(wait.earlier) + 1];
-    ++program.messages[static_cast<std::size_t>(wait.later)].waits_for;
+    ++compiled.first_woken[static_cast<std::size_t>(wait.earlier) + 1];
+    ++compiled.messages[static_cast<std::size_t>(wait.later)].waits_for;
   }
-  for (std::size_t i = 1; i < program.first_woken.size(); ++i)
-    program.first_woken[i] += program.first_woken[i - 1];
-  std::vector<int> next = program.first_woken;
-  program.woken.resize(waits.size());
+  for (std::size_t i = 1; i < compiled.first_woken.size(); ++i)
+    compiled.first_woken[i] += compiled.first_woken[i - 1];
+  std::vector<int> next = compiled.first_woken;
+  compiled.woken.resize(waits.size());
   for (const Wait& wait : waits) {
     int& place = next[static_cast<std::size_t>(wait.earlier)];
-    program.woken[static_cast<std::size_t>(place++)] = wait.later;
+    compiled.woken[static_cast<std::size_t>(place++)] = wait.later;
   }
 }
 
-void queue_up(Program& program) {
+void queue_up(CompiledPlan& compiled) {
   std::map<std::pair<bool, int>, std::vector<int>> by_peer;  // By (sends, peer).
-  for (std::size_t i = 0; i < program.messages.size(); ++i) {
-    const Message& message = program.messages[i];
+  for (std::size_t i = 0; i < compiled.messages.size(); ++i) {
+    const Message& message = compiled.messages[i];
     by_peer[{message.verb == Verb::send, message.peer}].push_back(static_cast<int>(i));
   }
   for (auto& [key, messages] : by_peer) {
     for (const int index : messages)
-      program.messages[static_cast<std::size_t>(index)].queue =
-          static_cast<int>(program.queues.size());
-    program.queues.push_back(std::move(messages));
+      compiled.messages[static_cast<std::size_t>(index)].queue =
+          static_cast<int>(compiled.queues.size());
+    compiled.queues.push_back(std::move(messages));
   }
 }
 
 }  // namespace
 
-Program compile(const Plan& plan, std::int64_t elements, std::int64_t message_elements,
-                Overlap overlap, double payload_scale) {
-  Program program;
-  program.is_cut_to_travel = plan.pieces > 1;
+CompiledPlan compile(const Plan& plan, std::int64_t elements, std::int64_t message_elements,
+                     Overlap overlap, double payload_scale) {
+  CompiledPlan compiled;
+  compiled.is_cut_to_travel = plan.pieces > 1;
   std::vector<int> phase_of;
-  program.messages.reserve(plan.actions.size());
+  compiled.messages.reserve(plan.actions.size());
   for (const Action& action : plan.actions) {
     const std::int64_t begin = elements * action.first / plan.segments;
     const std::int64_t size = elements * action.last / plan.segments - begin;
@@ -132,26 +132,26 @@ Program compile(const Plan& plan, std::int64_t elements, std::int64_t message_el
                             .begin = begin + size * piece / pieces,
                             .end = begin + size * (piece + 1) / pieces};
       if (message.size() == 0) continue;
-      program.messages.push_back(message);
+      compiled.messages.push_back(message);
       phase_of.push_back(action.phase);
     }
   }
   std::vector<Wait> waits;
-  Dependencies dependencies(program.messages, elements);
-  for (std::size_t i = 0; i < program.messages.size(); ++i) {
-    const Message& message = program.messages[i];
-    program.largest_message = std::max(program.largest_message, message.size());
+  Dependencies dependencies(compiled.messages, elements);
+  for (std::size_t i = 0; i < compiled.messages.size(); ++i) {
+    const Message& message = compiled.messages[i];
+    compiled.largest_message = std::max(compiled.largest_message, message.size());
     if (message.verb == Verb::send) {
-      program.elements_sent += message.size();
-      ++program.messages_sent;
+      compiled.elements_sent += message.size();
+      ++compiled.messages_sent;
     }
     for (const int earlier : dependencies.note(message, static_cast<int>(i)))
       waits.push_back({earlier, static_cast<int>(i)});
   }
   if (overlap == Overlap::none) separate_phases(phase_of, waits);
-  enter(waits, program);
-  queue_up(program);
-  return program;
+  enter(waits, compiled);
+  queue_up(compiled);
+  return compiled;
 }
 
 }  // namespace huddle

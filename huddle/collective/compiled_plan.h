@@ -25,7 +25,7 @@ struct Message {
 };
 
 // Ready to run on tensors of one size.
-struct Program {
+struct CompiledPlan {
   std::vector<Message> messages;
 
   // All messages with one peer in one direction, by number: they start and end in this order.
@@ -46,7 +46,7 @@ struct Program {
   bool is_cut_to_travel = false;  // Many of its messages with one peer are meant to be under way.
 
   // What it would send, for those who send nothing.
-  Program without_messages() const {
+  CompiledPlan without_messages() const {
     return {.largest_message = largest_message,
             .elements_sent = elements_sent,
             .messages_sent = messages_sent,
@@ -55,7 +55,7 @@ struct Program {
 };
 
 // `payload_scale`: bytes on the wire for each byte, which decides how finely it pays to cut.
-Program compile(const Plan& plan, std::int64_t elements, std::int64_t message_elements,
-                Overlap overlap, double payload_scale = 1);
+CompiledPlan compile(const Plan& plan, std::int64_t elements, std::int64_t message_elements,
+                     Overlap overlap, double payload_scale = 1);
 
 }  // namespace huddle
