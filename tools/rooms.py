@@ -24,7 +24,7 @@ MAY_INCLUDE = {
     "huddle/base": (["huddle/base"], ["fcntl.h", "sys/stat.h", "unistd.h"]),  # For files alone.
     "huddle/config": (["huddle/base", "huddle/config"], ["fmt/", "toml++/"]),
     "huddle/cluster": (["huddle/base", "huddle/config", "huddle/cluster"], ["fmt/"]),
-    "huddle/schedule": (["huddle/base", "huddle/cluster", "huddle/schedule"], []),
+    "huddle/schedule": (["huddle/base", "huddle/cluster", "huddle/schedule"], TENSORS),  # For eigenvalues alone.
     "huddle/record": (["huddle/base", "huddle/record"], []),
     "huddle/transport": (SEAM, TENSORS),
     "huddle/transport/local": (LOCAL, TENSORS),

@@ -102,7 +102,7 @@ double averaged_momentum(const PhaseSpace& space, double beta) {
     xv.scale(beta);
     xv.add(-1, gg);
     vv = std::move(gg);
-    return trace(xx) / space.workers();
+    return diagonal_sum(xx) / space.workers();
   });
 }
 
@@ -146,7 +146,7 @@ double local_momentum(const PhaseSpace& space, double beta) {
     xx.add(-1, transposed(crossed));
     xx.add(buffer_variance, deviations(phase));
     add_noise(xv, -buffer_variance, phase);
-    return trace(xx) / space.workers();
+    return diagonal_sum(xx) / space.workers();
   });
 }
 

@@ -94,7 +94,7 @@ double dense(const Schedule& schedule, double beta, Momentum momentum) {
         xv = transposed(averaged_rows(transposed(xv), partition));
         vv = averaged_both(vv, partition);
       }
-      mean += trace(xx) / workers / static_cast<double>(schedule.period());
+      mean += diagonal_sum(xx) / workers / static_cast<double>(schedule.period());
     }
   }
   return mean;

@@ -39,17 +39,15 @@ class Matrix {
 
 Matrix operator*(const Matrix& left, const Matrix& right);
 Matrix transposed(const Matrix& matrix);
-double trace(const Matrix& matrix);
+double diagonal_sum(const Matrix& matrix);
 
 // Root of the sum of squares; an upper bound of the spectral norm.
 double frobenius_norm(const Matrix& matrix);
 
-// Of a symmetric matrix, exact to rounding, in about 4/3 size^3 operations (Householder's reduction
-// to three diagonals, then bisection by Sturm counts). REQUIRES: symmetric, not empty.
-double largest_eigenvalue(Matrix symmetric);
-
-// All of them, largest first, to about 1e-16 of the largest in size. REQUIRES: as above.
+// Of a symmetric matrix, largest first, to about 1e-15 of the largest in size, by LAPACK. REQUIRES:
+// symmetric, not empty.
 std::vector<double> eigenvalues(Matrix symmetric);
+double largest_eigenvalue(Matrix symmetric);
 
 // The largest singular value; 0 for an empty matrix.
 double spectral_norm(const Matrix& matrix);
