@@ -161,18 +161,13 @@ void contribute(const at::Tensor& sum, const at::Tensor& values, double weight) 
   if (sum.is_meta()) return;
   with_types(values.scalar_type(), [&]<typename Value, typename Sum>(Value, Sum) {
     const Term<Value, Sum> term{read<Value>(values), static_cast<Sum>(weight)};
-    Sum* const target = write<Sum>(sum);
+    Sum* const __restrict target = write<Sum>(sum);
     for (std::int64_t i = 0; i < values.numel(); ++i) target[i] = term.at(i);
   });
 }
 
 void add(const at::Tensor& sum, const at::Tensor& other) {
-  if (sum.is_meta()) return;
-  with_types(sum.scalar_type(), [&]<typename Value, typename Sum>(Value, Sum) {
-    if constexpr (std::is_same_v<Value, Sum>) {
-      add_to(write<Sum>(sum), Term<Sum, Sum>{read<Sum>(other)}, sum.numel());
-    }
-  });
+  if (!sum.is_meta()) sum.add_(other);
 }
 
 void commit(const at::Tensor& values, const at::Tensor& sum, double divisor) {
