@@ -88,8 +88,10 @@ class Run:
     def summary(self):
         return {"strategy": self.strategy, "engine": "sim", "model": "mlp", "data": "digits", "split": "iid",
                 "optimizer": "sgd", "status": "complete", "workers": self.workers, "batch": 32, "steps": self.steps,
-                "steps_done": self.steps, "seed": self.seed, "version": VERSION, "machine": "a test",
-                "parameters": 26122, "cluster": "plain LAN", "network": "alpha_beta", **self.figures()}
+                "steps_done": self.steps, "steps_taken": self.steps * self.workers,
+                "steps_by_worker": [self.steps] * self.workers, "samples_per_second": 100.0, "seed": self.seed,
+                "version": VERSION, "machine": "a test", "parameters": 26122, "cluster": "plain LAN",
+                "network": "alpha_beta", **self.figures()}
 
     def figures(self):
         accuracy = self.accuracy(self.steps)
@@ -104,8 +106,9 @@ class Run:
 
     def result(self):
         return {"id": self.id, "case": self.case, "label": self.label, "strategy": self.strategy, "seed": self.seed,
-                "status": "complete", "trained_in": None, "command": f"huddle train --strategy {self.strategy}",
-                "step_seconds": self.step_seconds, "time_to_target": 0.4 * self.steps * self.step_seconds,
+                "status": "complete", "trained_in": None, "timed_in": None, "bytes_to_target": None,
+                "command": f"huddle train --strategy {self.strategy}", "step_seconds": self.step_seconds,
+                "time_to_target": 0.4 * self.steps * self.step_seconds,
                 "steps_to_target": 0.4 * self.steps, "bottleneck": {"name": "worker 15 out", "load": 0.7},
                 **self.figures()}
 
@@ -124,7 +127,10 @@ def table_row(case, label, runs):
              "best": min((other for other in seconds if STRATEGIES[other].startswith("bsp")), key=seconds.get)}
     accuracy = sum(run.accuracy(run.steps) for run in mine) / len(mine)
     return {"case": case, "label": label, "strategy": STRATEGIES[label], "seeds": len(mine),
+            "status": "complete", "workload": {}, "carries": [], "reached": len(mine), "bytes_to_target": None,
+            "forms_at_target": False, "tuned": False,
             "baselines": [{"name": name, "label": base, "speedup": seconds[base] / seconds[label], "target_label": base,
+                           "points": None,
                            "speedup_to_target": seconds[base] / seconds[label] * (0.95 if label == "sesgd" else 1)}
                           for name, base in bases.items()],
             "step_seconds": {"mean": seconds[label], "spread": 0},
@@ -148,8 +154,9 @@ def make_comparison(folder, workers=16, steps=200, seeds=(1, 2), cases=tuple(LAT
         "claim": "1.7 times as fast at 0.1 ms, up to 5 times at 5 ms." + hostile,
         "assumptions": ["The paper's ring sends 4 buckets, nothing overlaps." + hostile, "Compute takes 35 ms."],
         "target": {"accuracy": 0.95}, "source": 'name = "sesgd_latency"\n[workload]\ndata = "digits"\n' + hostile}
-    results = {"format": 1, "version": VERSION, "scenario": scenario,
-               "cases": [{"name": case + hostile, "text": f"latency {case}" + hostile} for case in cases],
+    results = {"format": 1, "version": VERSION, "scenario": scenario, "note": "", "tunings": [], "trainings": [],
+               "cases": [{"name": case + hostile, "text": f"latency {case}" + hostile, "cluster": "cases/x.toml"}
+                         for case in cases],
                "answer": {"headline": [f"{case}: sesgd, 2.00x." + hostile for case in cases],
                           "measure": "Factors: time to 95.0 % consensus accuracy, over paper." + hostile,
                           "cases": [{"case": case, "winner": "sesgd" + hostile, "result": "sesgd, 2.00x" + hostile,

@@ -245,10 +245,10 @@ def check_unbuilt(sources):
 
 
 def check_types(sources):
-    """All of Huddle is one namespace: two types of one name would be one to the linker."""
+    """All of Huddle is one namespace: two types of one name would be one to the linker. Specialisations are not."""
     places = {}
     for source in (source for source in sources if source.suffix == ".h"):
-        for match in re.finditer(r"^(?:struct|class|enum class) (\w+)[^;{]*\{", source.code, re.MULTILINE):
+        for match in re.finditer(r"^(?:struct|class|enum class) (\w+)\b(?!<)[^;{]*\{", source.code, re.MULTILINE):
             if places.setdefault(match[1], source.path) != source.path:
                 mend = f"{match[1]} is defined in {places[match[1]]} too: give one another name"
                 yield source.finding(source.code.count("\n", 0, match.start()) + 1, "type", mend)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "huddle/record/time_parts.h"
 #include "huddle/report/format.h"
 
 namespace huddle {
@@ -21,12 +22,8 @@ std::vector<TimeSplit> added_up(const std::vector<const RunOutcome*>& outcomes) 
   std::vector<TimeSplit> sums;
   for (const RunOutcome* outcome : outcomes) {
     if (sums.size() < outcome->time.size()) sums.resize(outcome->time.size());
-    for (std::size_t worker = 0; worker < outcome->time.size(); ++worker) {
-      sums[worker].compute += outcome->time[worker].compute;
-      sums[worker].wait += outcome->time[worker].wait;
-      sums[worker].exchange += outcome->time[worker].exchange;
-      sums[worker].hidden += outcome->time[worker].hidden;
-    }
+    for (std::size_t worker = 0; worker < outcome->time.size(); ++worker)
+      sums[worker] += outcome->time[worker];
   }
   return sums;
 }
@@ -96,12 +93,7 @@ std::string whom(const Account& account) {
 std::optional<Account> account_of(const std::vector<const RunOutcome*>& outcomes) {
   const std::vector<TimeSplit> times = added_up(outcomes);
   TimeSplit sum;
-  for (const TimeSplit& time : times) {
-    sum.compute += time.compute;
-    sum.wait += time.wait;
-    sum.exchange += time.exchange;
-    sum.hidden += time.hidden;
-  }
+  for (const TimeSplit& time : times) sum += time;
   const Seconds all = sum.compute + blocked(sum);
   if (!(all > 0)) return {};
   Account account{.computing = sum.compute / all,

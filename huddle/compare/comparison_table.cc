@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "huddle/base/text.h"
 #include "huddle/compare/answer.h"
+#include "huddle/compare/result_fields.h"
 #include "huddle/report/format.h"
 #include "huddle/report/table.h"
 
@@ -20,15 +22,41 @@ constexpr const char* kNothing = "-";
 using Rows = std::vector<const ComparedRow*>;
 using Cell = std::function<std::string(const ComparedRow&)>;
 
-std::string percent_or_nothing(const std::optional<double>& share) {
-  return share ? format_percent(*share) : kNothing;
+double mean_in(const Json& value) {
+  return value.is_object() ? value["mean"].get<double>() : value.get<double>();
 }
 
 // "97.12 %", and with several seeds "97.12 % ± 0.20".
-std::string accuracy_text(const std::optional<Spread>& accuracy, int seeds) {
-  if (!accuracy) return kNothing;
-  const std::string mean = format_percent(accuracy->mean, 2);
-  return seeds > 1 ? fmt::format("{} ± {:.2f}", mean, accuracy->deviation * 100) : mean;
+std::string accuracy_cell(const Json& accuracy, const ComparedRow& row) {
+  const std::string mean = format_percent(mean_in(accuracy), 2);
+  return row.seeds > 1 ? fmt::format("{} ± {:.2f}", mean, accuracy["spread"].get<double>() * 100)
+                       : mean;
+}
+
+std::string loss_cell(const Json& loss, const ComparedRow& row) {
+  return row.accuracy_consensus ? kNothing : format_figure(mean_in(loss));
+}
+
+std::string rate_cell(const Json&, const ComparedRow& row) {
+  return row.tuned ? row.workload.at("lr") : kNothing;
+}
+
+// How a field's format looks here; `value` is as in results.json, and not null.
+const std::map<std::string, std::string (*)(const Json& value, const ComparedRow& row)> kFormats{
+    {"accuracy", accuracy_cell},
+    {"bytes", [](const Json& value, const ComparedRow&) { return format_bytes(mean_in(value)); }},
+    {"drift",
+     [](const Json& value, const ComparedRow&) { return fmt::format("{:.2g}", mean_in(value)); }},
+    {"loss", loss_cell},
+    {"rate", rate_cell},
+    {"seconds",
+     [](const Json& value, const ComparedRow&) { return format_seconds(mean_in(value)); }},
+    {"share", [](const Json& value, const ComparedRow&) { return format_percent(mean_in(value)); }},
+    {"text", [](const Json& value, const ComparedRow&) { return value.get<std::string>(); }}};
+
+std::string cell_of(const Field<ComparedRow>& field, const ComparedRow& row) {
+  const Json value = field.value.write(row);
+  return value.is_null() || value == "" ? kNothing : kFormats.at(field.shown.format)(value, row);
 }
 
 // "1.71x", and where several seeds leave some doubt "1.71x ± 0.04": the farther end of the
@@ -48,64 +76,26 @@ struct NamedCell {
   Table::Align align = Table::Align::right;
 };
 
-enum class By { step, target };
-
 // How many times as fast as each baseline, beside the time that this is about.
-void add_speedups(std::vector<NamedCell>& columns, const Rows& rows, By by) {
+void add_speedups(std::vector<NamedCell>& columns, const Rows& rows, const std::string& measure) {
+  const bool by_step = measure == "step";
   for (std::size_t i = 0; i < rows.front()->speedups.size(); ++i)
-    columns.push_back({"vs " + rows.front()->speedups[i].name, [i, by](const ComparedRow& row) {
+    columns.push_back({"vs " + rows.front()->speedups[i].name, [=](const ComparedRow& row) {
                          const Speedup& speedup = row.speedups[i];
-                         return by == By::step
-                                    ? times_text(speedup.of_step, speedup.of_step_estimate)
-                                    : times_text(speedup.to_target, speedup.to_target_estimate);
+                         return by_step ? times_text(speedup.of_step, speedup.of_step_estimate)
+                                        : times_text(speedup.to_target, speedup.to_target_estimate);
                        }});
 }
 
 // The most telling ones first.
 std::vector<NamedCell> columns_of(const Rows& rows) {
-  std::vector<NamedCell> columns{
-      {"strategy", [](const ComparedRow& row) { return row.label; }, Table::Align::left},
-      {"step", [](const ComparedRow& row) {
-         return row.step_seconds ? format_seconds(row.step_seconds->mean) : kNothing;
-       }}};
-  add_speedups(columns, rows, By::step);
-  columns.push_back({"to target", [](const ComparedRow& row) {
-                       return row.time_to_target ? format_seconds(row.time_to_target->mean)
-                                                 : kNothing;
-                     }});
-  add_speedups(columns, rows, By::target);
-  columns.push_back({"consensus", [](const ComparedRow& row) {
-                       return accuracy_text(row.accuracy_consensus, row.seeds);
-                     }});
-  columns.push_back({"rate", [](const ComparedRow& row) {
-                       return row.tuned ? row.workload.at("lr") : kNothing;
-                     }});
-  columns.push_back(
-      {"swa", [](const ComparedRow& row) { return accuracy_text(row.accuracy_swa, row.seeds); }});
-  columns.push_back({"test loss", [](const ComparedRow& row) {
-                       return row.loss_consensus && !row.accuracy_consensus
-                                  ? format_figure(row.loss_consensus->mean)
-                                  : kNothing;
-                     }});
-  columns.push_back({"wait", [](const ComparedRow& row) { return percent_or_nothing(row.wait); }});
-  columns.push_back(
-      {"exchange", [](const ComparedRow& row) { return percent_or_nothing(row.exchange); }});
-  columns.push_back(
-      {"hidden", [](const ComparedRow& row) { return percent_or_nothing(row.hidden); }});
-  columns.push_back({"sent", [](const ComparedRow& row) {
-                       return row.bytes_sent_per_worker ? format_bytes(*row.bytes_sent_per_worker)
-                                                        : kNothing;
-                     }});
-  columns.push_back({"worker mean", [](const ComparedRow& row) {
-                       return accuracy_text(row.accuracy_worker_mean, row.seeds);
-                     }});
-  columns.push_back({"drift", [](const ComparedRow& row) {
-                       return row.drift ? fmt::format("{:.2g}", row.drift->mean) : kNothing;
-                     }});
-  columns.push_back(
-      {"bottleneck",
-       [](const ComparedRow& row) { return row.bottleneck.empty() ? kNothing : row.bottleneck; },
-       Table::Align::left});
+  std::vector<NamedCell> columns;
+  for (const Field<ComparedRow>* field : columns_in(&Shown::terminal)) {
+    columns.push_back({field->shown.terminal.heading,
+                       [field](const ComparedRow& row) { return cell_of(*field, row); },
+                       field->shown.format == "text" ? Table::Align::left : Table::Align::right});
+    if (!field->shown.factors.empty()) add_speedups(columns, rows, field->shown.factors);
+  }
   return columns;
 }
 

@@ -6,6 +6,7 @@
 
 #include "huddle/base/error.h"
 #include "huddle/compare/comparison_files.h"
+#include "huddle/compare/result_fields.h"
 #include "huddle/report/run_files.h"
 #include "tests/support/scratch_folder.h"
 
@@ -60,6 +61,17 @@ TEST_F(ReportCheck, NamesEveryFieldThatIsMissing) {
   other["runs"][0].erase("status");
   EXPECT_NE(refusal("results.json", other.dump()).find("it does not have 'runs[0].status'."),
             std::string::npos);
+}
+
+TEST_F(ReportCheck, MissesEveryFieldOfARowOfTheTable) {
+  for (const Field<ComparedRow>& field : JsonKind<ComparedRow>::fields()) {
+    const std::string& key = field.name;
+    const bool may_be_missing = field.value.shape().contains("?");
+    Parsed changed = results();
+    changed["table"][0].erase(key);
+    const std::string said = refusal("results.json", changed.dump());
+    EXPECT_EQ(said.find("'table[0]." + key + "'") == std::string::npos, may_be_missing) << key;
+  }
 }
 
 TEST_F(ReportCheck, NamesEveryFieldOfTheWrongKind) {

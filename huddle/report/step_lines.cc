@@ -1,12 +1,19 @@
 #include "huddle/report/step_lines.h"
 
+#include <fmt/compile.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <utility>
+#include <variant>
 
 #include "huddle/base/error.h"
 #include "huddle/base/read_file.h"
 #include "huddle/base/text.h"
+#include "huddle/record/time_parts.h"
 
 namespace huddle {
 namespace {
@@ -15,20 +22,96 @@ constexpr double kLargestCount = 0x1p53;  // Up to here every whole number is a 
 constexpr std::int64_t kBytesPerCall = 1'000'000;
 constexpr std::int64_t kMostLineBytes = 16 << 20;  // A group of a million workers has half of that.
 
+// Lines are written by hand, not through JSON objects: a step of a small model takes microseconds,
+// and so must its record.
+using LineText = fmt::memory_buffer;
+
+void add(LineText& line, std::string_view text) {
+  line.append(text.data(), text.data() + text.size());
+}
+
+template <typename Number>
+void add_number(LineText& line, Number number) {
+  fmt::format_to(std::back_inserter(line), FMT_COMPILE("{}"), number);
+}
+
+void add_value(LineText& line, std::int64_t number) { add_number(line, number); }
+void add_value(LineText& line, WorkerId worker) { add_number(line, worker.value); }
+void add_value(LineText& line, Step step) { add_number(line, step.value); }
+
+void add_value(LineText& line, double number) {
+  std::isfinite(number) ? add_number(line, number) : add(line, "null");
+}
+
+template <typename Value>
+void add_field(LineText& line, std::string_view name, const Value& value);
+
+void add_value(LineText& line, const TimeSplit& time) {
+  add(line, "{");
+  for (const auto& [name, part] : kTimeParts) add_field(line, name, time.*part);
+  add(line, "}");
+}
+
+void add_value(LineText& line, const Group& group) {
+  add(line, "[");
+  for (int position = 0; position < group.size(); ++position) {
+    if (position > 0) add(line, ",");
+    add_value(line, group[position]);
+  }
+  add(line, "]");
+}
+
+// The first of an object follows its brace, the others a comma.
+template <typename Value>
+void add_field(LineText& line, std::string_view name, const Value& value) {
+  add(line, line[line.size() - 1] == '{' ? "\"" : ",\"");
+  add(line, name);
+  add(line, "\":");
+  add_value(line, value);
+}
+
+template <typename Value>
+void add_field(LineText& line, std::string_view name, const std::optional<Value>& value) {
+  if (value) add_field(line, name, *value);
+}
+
+template <auto kMember>
+void write(LineText& line, std::string_view name, const StepRecord& record) {
+  add_field(line, name, record.*kMember);
+}
+
+// What stands in a line, and where it goes when the line is read: nowhere, if nobody asks for it.
+struct StepField {
+  std::string_view name;
+  void (*write)(LineText& line, std::string_view name, const StepRecord& record);
+  std::variant<std::monostate, double StepLine::*, std::optional<double> StepLine::*,
+               std::vector<int> StepLine::*>
+      read = {};
+};
+
+constexpr StepField kStepFields[] = {
+    {"worker", write<&StepRecord::worker>, &StepLine::worker},
+    {"step", write<&StepRecord::step>, &StepLine::step},
+    {"progress", write<&StepRecord::progress>, &StepLine::progress},
+    {"end", write<&StepRecord::end>, &StepLine::end},
+    {"loss", write<&StepRecord::loss>, &StepLine::loss},
+    {"learning_rate", write<&StepRecord::learning_rate>},
+    {"time", write<&StepRecord::time>},
+    {"bytes_sent", write<&StepRecord::bytes_sent>, &StepLine::bytes_sent},
+    {"messages_sent", write<&StepRecord::messages_sent>},
+    {"group", write<&StepRecord::group>, &StepLine::group},
+    {"meeting", write<&StepRecord::meeting>, &StepLine::meeting}};
+
 // Takes a line apart without building it as an object, which is several times as fast. Whatever it
 // does not know is passed over.
 class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
  public:
   // Null where `text` is not a JSON object with a worker and a step.
   const StepLine* read(const std::string& text) {
-    line_.worker = line_.step = -1;
-    line_.end = line_.loss = std::numeric_limits<double>::quiet_NaN();
-    line_.bytes_sent = 0;
-    line_.progress.reset();
+    line_ = {.group = std::move(line_.group)};  // It keeps its memory.
     line_.group.clear();
-    line_.meeting.reset();
     objects_ = 0;
-    key_ = Key::other;
+    field_ = nullptr;
     const bool is_json = nlohmann::json::sax_parse(text, this);
     return is_json && is_count(line_.worker) && is_count(line_.step) ? &line_ : nullptr;
   }
@@ -50,16 +133,19 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool end_object() override {
     --objects_;
-    key_ = Key::other;
+    field_ = nullptr;
     return true;
   }
   bool start_array(std::size_t) override { return true; }
   bool end_array() override {
-    key_ = Key::other;
+    field_ = nullptr;
     return true;
   }
   bool key(string_t& name) override {
-    key_ = objects_ == 1 ? key_of(name) : Key::other;
+    const auto* const found =
+        std::find_if(std::begin(kStepFields), std::end(kStepFields),
+                     [&](const StepField& field) { return field.name == name; });
+    field_ = objects_ == 1 && found != std::end(kStepFields) ? found : nullptr;
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
@@ -67,44 +153,40 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  enum class Key { other, worker, step, end, loss, bytes_sent, progress, group, meeting };
-
-  static Key key_of(const std::string& name) {
-    if (name == "worker") return Key::worker;
-    if (name == "step") return Key::step;
-    if (name == "end") return Key::end;
-    if (name == "loss") return Key::loss;
-    if (name == "bytes_sent") return Key::bytes_sent;
-    if (name == "progress") return Key::progress;
-    if (name == "meeting") return Key::meeting;
-    return name == "group" ? Key::group : Key::other;
-  }
-
   static bool is_count(double value) { return value >= 0 && value <= kLargestCount; }
 
   bool number(double value) {
-    switch (key_) {
-      case Key::other: break;
-      case Key::worker: line_.worker = value; break;
-      case Key::step: line_.step = value; break;
-      case Key::end: line_.end = value; break;
-      case Key::loss: line_.loss = value; break;
-      case Key::bytes_sent: line_.bytes_sent = value; break;
-      case Key::progress: line_.progress = value; break;
-      case Key::meeting: line_.meeting = value; break;
-      case Key::group:
-        if (value >= 0 && value < 1e9) line_.group.push_back(static_cast<int>(value));
-        break;
-    }
+    if (field_ == nullptr) return true;
+    if (const auto* figure = std::get_if<double StepLine::*>(&field_->read))
+      line_.** figure = value;
+    else if (const auto* known = std::get_if<std::optional<double> StepLine::*>(&field_->read))
+      line_.** known = value;
+    else if (const auto* list = std::get_if<std::vector<int> StepLine::*>(&field_->read);
+             list && value >= 0 && value < 1e9)
+      (line_.**list).push_back(static_cast<int>(value));
     return true;
   }
 
   StepLine line_;
-  int objects_ = 0;  // How many are open.
-  Key key_ = Key::other;
+  int objects_ = 0;                   // How many are open.
+  const StepField* field_ = nullptr;  // Whose value comes next.
 };
 
 }  // namespace
+
+std::string step_line(const StepRecord& record) {
+  LineText line;
+  add(line, "{");
+  for (const StepField& field : kStepFields) field.write(line, field.name, record);
+  add(line, "}\n");
+  return fmt::to_string(line);
+}
+
+std::vector<std::string> step_keys() {
+  std::vector<std::string> keys;
+  for (const StepField& field : kStepFields) keys.emplace_back(field.name);
+  return keys;
+}
 
 LastLine read_step_lines(const std::filesystem::path& file,
                          const std::function<void(const StepLine&)>& take,

@@ -1,5 +1,6 @@
-// Reads steps.jsonl, which holds a line for each worker and step and is easily hundreds of
-// megabytes: line by line, and only what is needed of each.
+// The lines of steps.jsonl, one for each worker and step: how a run writes them, and how reports
+// read them back. Files are easily hundreds of megabytes: they are read line by line, and only what
+// is needed of each. Keys: see docs/files.md.
 
 #pragma once
 
@@ -8,7 +9,10 @@
 #include <functional>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
+
+#include "huddle/record/record.h"
 
 namespace huddle {
 
@@ -23,6 +27,12 @@ struct StepLine {
   std::vector<int> group;
   std::optional<double> meeting;  // Which average, where groups form on the way.
 };
+
+// The line of one step, with its end.
+std::string step_line(const StepRecord& record);
+
+// The names of all that a line can hold.
+std::vector<std::string> step_keys();
 
 // How many bytes were read since the last call.
 using BytesRead = std::function<void(std::int64_t)>;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "huddle/base/error.h"
+#include "huddle/record/time_parts.h"
 #include "huddle/report/figure_words.h"
 #include "huddle/report/format.h"
 
@@ -123,12 +124,8 @@ void add_results(std::string& text, const Summary& summary) {
 TimeSplit mean_of(const std::vector<TimeSplit>& times) {
   TimeSplit mean;
   const double share = 1.0 / static_cast<double>(times.size());
-  for (const TimeSplit& time : times) {
-    mean.compute += time.compute * share;
-    mean.wait += time.wait * share;
-    mean.exchange += time.exchange * share;
-    mean.hidden += time.hidden * share;
-  }
+  for (const TimeSplit& time : times)
+    for (const auto& [name, part] : kTimeParts) mean.*part += time.*part * share;
   return mean;
 }
 

@@ -6,8 +6,8 @@ const meanOf = (entry) => (entry && isNumber(entry.mean) ? entry.mean : null);
 
 // What is compared: the time of a step, or the time to the scenario's target.
 const kMeasures = {
-  step: {speedup: "speedup", label: "label", time: "step_seconds"},
-  target: {speedup: "speedup_to_target", label: "target_label", time: "time_to_target"},
+  step: {speedup: "speedup", label: "label"},
+  target: {speedup: "speedup_to_target", label: "target_label"},
 };
 
 function speedupOf(row, baseline, measure) {

@@ -30,24 +30,21 @@ function speedupColumns(measure) {
     [`${measure === "step" ? "step" : "to target"}, over ${baselineWord(name, measure)}`, (row) => timesWithInterval(row, name, measure)]);
 }
 
+// How a format looks here, of a field's value.
+const kFormats = {
+  seconds: (value) => withSpread(value, formatSeconds),
+  accuracy: (value) => withSpread(value, formatPercent),
+  drift: (value) => withSpread(value, formatFigure, (spread) => String(Number(spread.toPrecision(2)))),
+  bytes: (value) => [formatBytes(value)],
+  share: (value) => [formatPercent(value, 0)],
+  text: (value) => [value || kUnknown],
+  settings: (value) => [Object.entries(value).map((entry) => entry.join("=")).join(", ") || kUnknown],
+};
+
 // [heading, row -> children] of the table, without columns in which nothing is known.
 function tableColumns() {
-  const columns = [
-    ["step time", (row) => withSpread(row.step_seconds, formatSeconds)],
-    ...speedupColumns("step"),
-    ["to target", (row) => withSpread(row.time_to_target, formatSeconds)],
-    ...speedupColumns("target"),
-    ["accuracy, consensus", (row) => withSpread(row.accuracy_consensus, formatPercent)],
-    ["accuracy, SWA", (row) => withSpread(row.accuracy_swa, formatPercent)],
-    ["accuracy, workers", (row) => withSpread(row.accuracy_worker_mean, formatPercent)],
-    ["drift", (row) => withSpread(row.drift, formatFigure, (spread) => String(Number(spread.toPrecision(2))))],
-    ["sent per worker", (row) => [formatBytes(row.bytes_sent_per_worker)]],
-    ["wait", (row) => [formatPercent(row.wait, 0)]],
-    ["exchange", (row) => [formatPercent(row.exchange, 0)]],
-    ["hidden", (row) => [formatPercent(row.hidden, 0)]],
-    ["bottleneck", (row) => [row.bottleneck || kUnknown]],
-    ["own settings", (row) => [Object.entries(row.workload).map((entry) => entry.join("=")).join(", ") || kUnknown]],
-  ];
+  const columns = data.columns.flatMap(({key, heading, format, factors}) =>
+    [[heading, (row) => kFormats[format](row[key])], ...(factors ? speedupColumns(factors) : [])]);
   return columns.filter(([, cell]) => data.table.some((row) => cell(row)[0] !== kUnknown));
 }
 
@@ -102,7 +99,7 @@ function scenarioCard(scenario) {
 
 function expectations(scenario) {
   if (scenario.expectations.length === 0) return [];
-  const line = ({text, holds}) => element("li", {}, `${holds === "true" ? "✓ holds" : "✗ does not hold"}: ${text}`);
+  const line = ({text, holds}) => element("li", {}, `${holds ? "✓ holds" : "✗ does not hold"}: ${text}`);
   return [element("h3", {}, "What must hold"),
     element("ul", {class: "plain-list"}, ...scenario.expectations.map(line))];
 }

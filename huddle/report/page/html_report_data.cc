@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -14,46 +13,59 @@
 #include "huddle/base/read_file.h"
 #include "huddle/base/text.h"
 #include "huddle/compare/comparison_files.h"
+#include "huddle/compare/result_fields.h"
 #include "huddle/report/page/html_report_series.h"
-#include "huddle/report/page/html_report_shapes.h"
 #include "huddle/report/page/html_report_thinning.h"
 
 namespace huddle {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Path = std::filesystem::path;
 
 constexpr const char* kStepsName = "steps.jsonl";
-constexpr int kFormat = 1;                      // Of results.json.
 constexpr std::size_t kMostPoints = 400;        // Of one curve ...
 constexpr std::size_t kPointsOfAllRuns = 8000;  // ... and of the curves of all runs, but
 constexpr std::size_t kFewestPoints = 50;       // at least so many of each.
 
-Json fitted(const Json& value, const Json& shape) {
+// `value` in this shape (json_kinds.h), whatever it was. Files may be older or newer than this
+// program, or edited by hand; the page must not have to doubt every value. What is missing becomes
+// empty or null, what the shape does not name is left out.
+Json shaped(const Json& value, const Json& shape) {
   if (shape == "text" && (value.is_number() || value.is_boolean())) return value.dump();
-  if (shape == "text") return value.is_string() ? value : "";
-  if (shape == "number" && value.is_number_integer()) return value;
-  if (shape == "number") return value.is_number() ? Json(rounded(value.get<double>())) : Json();
+  if (shape == "text" || shape == "name") return value.is_string() ? value : "";
+  if (shape == "flag") return value.is_boolean() && value.get<bool>();
+  if (shape.is_string() && value.is_number_integer()) return value;
+  if (shape.is_string()) return value.is_number() ? Json(rounded(value.get<double>())) : Json();
   if (shape.is_array()) {
     Json list = Json::array();
     if (value.is_array())
-      for (const Json& item : value) list.push_back(fitted(item, shape[0]));
+      for (const Json& item : value) list.push_back(shaped(item, shape[0]));
     return list;
   }
+  if (shape.contains("?")) return shaped(value, shape["?"]);
   Json object = Json::object();
   if (shape.contains("*")) {
     if (value.is_object())
-      for (const auto& [key, item] : value.items()) object[key] = fitted(item, shape["*"]);
+      for (const auto& [key, item] : value.items()) object[key] = shaped(item, shape["*"]);
     return object;
   }
   for (const auto& [key, inner] : shape.items())
-    object[key] = fitted(value.is_object() ? value.value(key, Json()) : Json(), inner);
+    object[key] = shaped(value.is_object() ? value.value(key, Json()) : Json(), inner);
   return object;
 }
 
-// See html_report_shapes.h.
-Json shaped(const Json& value, std::string_view shape) { return fitted(value, Json::parse(shape)); }
+template <typename Value>
+Json shaped_as(const Json& value) {
+  return shaped(value, JsonKind<Value>::shape());
+}
+
+// Of summary.json: what a run was asked to do, and where. Lists and tables are no facts.
+Json facts_in(const Json& summary) {
+  Json facts = shaped_as<SummaryFile>(summary);
+  for (const Field<SummaryFile>& field : JsonKind<SummaryFile>::fields())
+    if (facts[field.name].is_structured()) facts.erase(field.name);
+  return facts;
+}
 
 Json read_json(const Path& file) {
   Json value = Json::parse(read_file(file, kMostResultBytes), nullptr, false);
@@ -83,19 +95,19 @@ Path run_folder(const Path& comparison, const std::string& id) {
 Json read_results(const Path& folder) {
   Json results = read_json(folder / "results.json");
   const Json format = results.value("format", Json());
-  if (format != kFormat)
+  if (format != Results::kFormat)
     throw UsageError(concat("'", (folder / "results.json").string(), "' has format ", format.dump(),
-                            ", this Huddle reads ", kFormat,
+                            ", this Huddle reads ", Results::kFormat,
                             ". Make the report with the Huddle that compared."));
   return results;
 }
 
 Json scenario_of(const Json& results) {
-  Json scenario = shaped(results.value("scenario", Json()), kScenarioShape);
-  scenario["version"] = shaped(results.value("version", Json()), kTextShape);
-  scenario["expectations"] = shaped(results.value("expectations", Json()), kExpectationsShape);
+  Json scenario = shaped_as<Comparison>(results.value("scenario", Json()));
+  scenario["version"] = shaped_as<std::string>(results.value("version", Json()));
+  scenario["expectations"] = shaped_as<std::vector<Verdict>>(results.value("expectations", Json()));
   const Json wall = results.value("wall", Json());
-  if (wall.is_object()) scenario["machine"] = shaped(wall.value("machine", Json()), kTextShape);
+  if (wall.is_object()) scenario["machine"] = shaped_as<std::string>(wall.value("machine", Json()));
   return scenario;
 }
 
@@ -103,7 +115,7 @@ Json scenario_of(const Json& results) {
 Json facts_of(const RunSource& source) {
   const auto read = [](const Path& folder) {
     const Path file = folder / "summary.json";
-    return shaped(std::filesystem::exists(file) ? read_json(file) : Json(), kFactsShape);
+    return facts_in(std::filesystem::exists(file) ? read_json(file) : Json());
   };
   Json facts = read(source.folder);
   if (source.trained_in.empty()) return facts;
@@ -115,9 +127,9 @@ Json facts_of(const RunSource& source) {
 
 Json run_of_summary(const Path& folder) {
   const Json summary = read_json(folder / "summary.json");
-  Json run = shaped(summary, kRunShape);
+  Json run = shaped_as<ComparedRun>(summary);
   run["id"] = folder.string();
-  run["facts"] = shaped(summary, kFactsShape);
+  run["facts"] = facts_in(summary);
   return run;
 }
 
@@ -166,6 +178,11 @@ class ReportMaker {
     data_["made_by"] = HUDDLE_VERSION;
     for (const char* list : {"notes", "answers", "scenarios", "cases", "table", "runs"})
       data_[list] = Json::array();
+    for (const Field<ComparedRow>* field : columns_in(&Shown::page))
+      data_["columns"].push_back({{"key", field->name},
+                                  {"heading", field->shown.page.heading},
+                                  {"format", field->shown.format},
+                                  {"factors", field->shown.factors}});
   }
 
   // `naming`: whether the names of cases must tell this comparison from others.
@@ -175,19 +192,19 @@ class ReportMaker {
     Json scenario = scenario_of(results);
     const std::string prefix = naming == Naming::plain ? "" : prefix_of(scenario["name"]);
     const auto rename = [&prefix](Json& name) { name = prefix + name.get<std::string>(); };
-    for (Json& item : shaped(results.value("cases", Json()), kCasesShape)) {
+    for (Json& item : shaped_as<std::vector<Comparison::Case>>(results.value("cases", Json()))) {
       rename(item["name"]);
       item["scenario"] = data_["scenarios"].size();
       data_["cases"].push_back(item);
     }
-    Json answer = shaped(results.value("answer", Json()), kAnswerShape);
+    Json answer = shaped_as<ComparisonAnswer>(results.value("answer", Json()));
     for (Json& told : answer["cases"]) rename(told["case"]);
     data_["answers"].push_back(std::move(answer));
-    for (Json& row : shaped(results.value("table", Json()), kTableShape)) {
+    for (Json& row : shaped_as<std::vector<ComparedRow>>(results.value("table", Json()))) {
       rename(row["case"]);
       data_["table"].push_back(row);
     }
-    for (Json& run : shaped(results.value("runs", Json()), concat("[", kRunShape, "]"))) {
+    for (Json& run : shaped_as<std::vector<ComparedRun>>(results.value("runs", Json()))) {
       rename(run["case"]);
       const char* const times = run["timed_in"] != "" ? "timed_in" : "id";
       RunSource source{.folder = run_folder(folder, run[times].get<std::string>())};
@@ -197,7 +214,7 @@ class ReportMaker {
       source.run = run;
       sources_.push_back(std::move(source));
     }
-    const Json note = shaped(results.value("note", Json()), kTextShape);
+    const Json note = shaped_as<std::string>(results.value("note", Json()));
     if (note != "") data_["notes"].push_back(note);
     data_["scenarios"].push_back(std::move(scenario));
   }
@@ -272,10 +289,11 @@ class ReportMaker {
     const bool is_compared = runs.size() > 1 && differences.empty() && base != runs.end();
     const Json results = results_of(
         runs, is_compared ? std::optional<std::size_t>(base - runs.begin()) : std::nullopt);
-    if (is_compared) data_["answers"].push_back(shaped(results["answer"], kAnswerShape));
-    for (const Json& row : shaped(results["table"], kTableShape)) data_["table"].push_back(row);
+    if (is_compared) data_["answers"].push_back(shaped_as<ComparisonAnswer>(results["answer"]));
+    for (const Json& row : shaped_as<std::vector<ComparedRow>>(results["table"]))
+      data_["table"].push_back(row);
     for (std::size_t i = 0; i < runs.size(); ++i)
-      runs[i]["step_seconds"] = shaped(results["runs"][i], kRunShape)["step_seconds"];
+      runs[i]["step_seconds"] = shaped_as<ComparedRun>(results["runs"][i])["step_seconds"];
     if (!differences.empty())
       data_["notes"].push_back(
           concat("These runs differ in ",

@@ -12,10 +12,13 @@
 #include <vector>
 
 #include "huddle/base/error.h"
+#include "huddle/base/read_file.h"
 #include "huddle/base/text.h"
+#include "huddle/compare/result_fields.h"
 #include "huddle/report/page/html_report_data.h"
 #include "huddle/report/page/html_report_series.h"
 #include "huddle/report/run_files.h"
+#include "tests/support/sample_json.h"
 #include "tests/support/scratch_folder.h"
 
 namespace huddle {
@@ -254,8 +257,8 @@ TEST_F(HtmlReportTest, ComparesSingleRunsOverBsp) {
   EXPECT_EQ(data["answers"][0]["headline"][0], "sesgd, 2.00x.");
   EXPECT_EQ(row["wait"], 0.25);
   EXPECT_EQ(row["bottleneck"], "b");
-  EXPECT_EQ(row["time_to_target"], Json::object());
-  EXPECT_EQ(data["runs"][0]["seed"], "18446744073709551615");
+  EXPECT_TRUE(row["time_to_target"]["mean"].is_null());
+  EXPECT_EQ(data["runs"][0]["seed"], 18446744073709551615u);
   EXPECT_EQ(data["runs"][0]["series"]["loss_by_time"]["at"].size(), 10u);
 }
 
@@ -300,6 +303,20 @@ TEST_F(HtmlReportTest, ReadsAComparisonWhoseTimedRunSharesValues) {
   EXPECT_EQ(twice["cases"][2]["name"], "n (2): x");
   EXPECT_EQ(twice["answers"][1]["cases"][0]["case"], "n (2): x");
   EXPECT_EQ(twice["cases"][4]["name"], "single runs");
+}
+
+TEST_F(HtmlReportTest, HasEveryFieldOfTheTableAndSaysHowToShowIt) {
+  const auto results = sample_of(JsonKind<Results>::shape());
+  write("c/results.json", results.dump());
+  const Json data = data_of({root_ / "c"});
+  EXPECT_EQ(data["table"], Json(results["table"]));
+  const std::string script = read_file("huddle/report/page/figures.js", kMostTextBytes);
+  for (const Json& column : data["columns"]) {
+    EXPECT_TRUE(data["table"][0].contains(column["key"].get<std::string>())) << column;
+    EXPECT_NE(script.find(concat("\n  ", column["format"].get<std::string>(), ": (value)")),
+              std::string::npos)
+        << column;
+  }
 }
 
 TEST_F(HtmlReportTest, LimitsWorkersAndLinks) {

@@ -4,18 +4,17 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "huddle/base/text.h"
+#include "huddle/record/time_parts.h"
+#include "huddle/report/json_kinds.h"
 
 namespace huddle {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostBars = 64;  // Of workers' times.
 constexpr std::size_t kMostLinks = 4;  // Or sets of links that are loaded alike,
@@ -70,8 +69,7 @@ void thin_times(Json& run) {
     Json bar = {{"worker", time[first]["worker"]}, {"last", time[last - 1]["worker"]}};
     const std::vector<Json> members(time.begin() + static_cast<std::ptrdiff_t>(first),
                                     time.begin() + static_cast<std::ptrdiff_t>(last));
-    for (const char* part : {"compute", "wait", "exchange", "hidden"})
-      bar[part] = mean_over(members, part);
+    for (const auto& [name, part] : kTimeParts) bar[name] = mean_over(members, name);
     run["time"].push_back(bar);
   }
 }
