@@ -311,6 +311,15 @@ basline = "x"
             self.assertIn(part, answer.stderr)
         self.assertFalse((self.folder / "out").exists())
 
+    def test_a_workload_may_have_every_option_that_the_comparison_does_not_set(self):
+        keys = {option[2:].replace("-", "_") for option in program_test.options_of_training()}
+        text = "[workload]\n" + "".join(f'{key} = "?"\n' for key in sorted(keys)) + CLUSTER + STRATEGIES
+        said = huddle("compare", self.scenario(text), "--out", self.folder / "out").stderr
+        refused = {key for key in keys if f"unknown key '{key}' in [workload]" in said}
+        self.assertEqual(refused, {"strategy", "engine", "workers", "seed", "cluster", "out", "save", "racks",
+                                   "compute", "jitter", "slow", "latency", "bandwidth", "kill", "save_every", "quiet",
+                                   "json", "resume", "replace", "timeline"})
+
     def test_runs_that_could_not_begin_are_refused_before_any_does(self):
         for line, part in (('run = "bps"', "did you mean 'bsp'"), ('run = "bsp:bucket=2"', "buckets"),
                            ('run = "ds_sync:radices=3x5"', "4"), ('run = "bsp"\nworkload.lr = "high"', "--lr"),

@@ -74,6 +74,38 @@ class Words(unittest.TestCase):
         self.assertEqual(huddle("train", "--workers", cores + 1, "--steps", 2, "--quiet").stderr, "")
 
 
+def options_of_training():
+    return set(re.findall(r"(?m)^  (--[\w-]+)", huddle("train", "--help").stdout))
+
+
+class OptionTable(TemporaryFolder):
+    """One table says all about an option; these are what its marks mean to users."""
+
+    def test_checkpoints_keep_what_shapes_the_bits(self):
+        huddle("train", "--workers", 2, "--steps", 1, "--quiet", "--save", self.folder / "saved")
+        kept = set(json.loads((self.folder / "saved" / "checkpoint.json").read_text())["settings"])
+        self.assertEqual(kept, {"--strategy", "--workers", "--model", "--data", "--split", "--holdout", "--batch",
+                                "--accumulate", "--optimizer", "--lr", "--momentum", "--nesterov", "--weight-decay",
+                                "--clip", "--schedule", "--swa-start", "--swa-every", "--seed", "--racks", "--steps"})
+        self.assertLessEqual(kept, options_of_training())
+
+    def test_options_about_values_are_refused_where_nothing_is_trained(self):
+        values = {"--data": "digits", "--model": "mlp", "--split": "iid", "--schedule": "constant", "--holdout": "0.1",
+                  "--keep-going": None, "--nesterov": None}
+
+        def is_refused(option):
+            word = [values.get(option, "1")] if values.get(option, "1") else []
+            answer = huddle("train", "--timing-only", option, *word)
+            return f"{option} would do nothing: --timing-only trains nothing" in answer.stderr
+
+        options = sorted(options_of_training() - {"--timing-only"})
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            refused = {option for option, refuses in zip(options, pool.map(is_refused, options)) if refuses}
+        self.assertEqual(refused, {"--data", "--data-dir", "--model", "--split", "--holdout", "--epochs", "--save",
+                                   "--save-every", "--swa-start", "--swa-every", "--evaluate-every", "--accumulate",
+                                   "--batch", "--schedule", "--keep-going", "--lr", "--weight-decay", "--nesterov"})
+
+
 class Help(unittest.TestCase):
     def test_every_command_teaches(self):
         for arguments, words in (([], "huddle train"), (["train"], "huddle train"), (["list"], "bsp:algorithm"),

@@ -1,12 +1,10 @@
 #include "huddle/cli/compare_rules.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <string_view>
 #include <utility>
 
 #include "huddle/api/engines.h"
@@ -16,6 +14,7 @@
 #include "huddle/cli/parse_errors.h"
 #include "huddle/cli/train/train_check.h"
 #include "huddle/cli/train/train_config.h"
+#include "huddle/cli/train/train_options.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/train/data/dataset.h"
 #include "huddle/train/data/split.h"
@@ -27,23 +26,13 @@ namespace {
 // As long as no run is.
 constexpr std::int64_t kManySteps = 1'000'000'000;
 
-// Options that a comparison sets itself, or that its cluster takes the place of.
-constexpr std::array<std::string_view, 23> kNotOfAWorkload{
-    "help",  "strategy", "engine", "workers", "seed",    "cluster",   "out",     "save",
-    "racks", "compute",  "jitter", "slow",    "latency", "bandwidth", "kill",    "save_every",
-    "quiet", "json",     "resume", "plan",    "replace", "version",   "timeline"};
+using Mark = TrainOption::Mark;
 
-std::vector<std::string> workload_keys() {
-  CLI::App command;
-  TrainConfig config;
-  declare_options(command, config);
+// The keys of a workload of which this holds.
+std::vector<std::string> workload_keys(bool (*holds)(const TrainOption&)) {
   std::vector<std::string> keys;
-  for (const CLI::Option* option : command.get_options()) {
-    std::string key = option->get_single_name();
-    std::replace(key.begin(), key.end(), '-', '_');
-    if (std::find(kNotOfAWorkload.begin(), kNotOfAWorkload.end(), key) == kNotOfAWorkload.end())
-      keys.push_back(key);
-  }
+  for (const TrainOption& option : all_train_options())
+    if (!option.is(Mark::not_compared) && holds(option)) keys.push_back(option.key());
   return keys;
 }
 
@@ -135,7 +124,7 @@ std::string values_of(const std::string& strategy) {
 }  // namespace
 
 ScenarioRules scenario_rules() {
-  return {.workload_keys = workload_keys(),
+  return {.workload_keys = workload_keys([](const TrainOption&) { return true; }),
           .check_workload = check_workload,
           .check_spelling = [](const std::string& strategy) { traits_of(strategy); },
           .check_run =
@@ -148,6 +137,10 @@ PlanRules plan_rules() {
   return {.engine = has_simulation() ? "sim" : "threads",
           .has_timing = has_simulation(),
           .usual_steps = TrainConfig().steps,
+          .keys_of_values =
+              workload_keys([](const TrainOption& option) { return option.is(Mark::of_values); }),
+          .keys_of_length =
+              workload_keys([](const TrainOption& option) { return option.is(Mark::of_length); }),
           .has_own_pace =
               [](const std::string& strategy) { return traits_of(strategy).pace == Pace::own; },
           .values_of = values_of};

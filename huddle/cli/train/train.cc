@@ -18,6 +18,7 @@
 #include "huddle/cli/stopper.h"
 #include "huddle/cli/train/train_check.h"
 #include "huddle/cli/train/train_config.h"
+#include "huddle/cli/train/train_options.h"
 #include "huddle/cli/train/train_outputs.h"
 #include "huddle/cluster/network.h"
 #include "huddle/compare/scenario/children.h"

@@ -6,28 +6,32 @@
 #include "huddle/base/error.h"
 #include "huddle/base/spec.h"
 #include "huddle/base/text.h"
+#include "huddle/cli/train/train_options.h"
 #include "huddle/train/data/dataset.h"
 #include "huddle/train/learning_rate.h"
 
 namespace huddle {
 namespace {
 
+using Mark = TrainOption::Mark;
+
 // Those of the command line have been checked when it was parsed; those of a checkpoint have not.
 void check_numbers(const TrainConfig& config) {
   const std::map<std::string, std::string> settings = settings_of(config);
-  for (const NumberOption& option : train_numbers())
-    if (const auto setting = settings.find(option.name); setting != settings.end())
-      if (const std::string mistake = mistake_in(option, setting->second); !mistake.empty())
+  for (const TrainOption& option : all_train_options())
+    if (option.is_number() && option.is(Mark::saved))
+      if (const std::string mistake = mistake_in(option.range, settings.at(option.name));
+          !mistake.empty())
         throw UsageError(concat(option.name, ": ", mistake, "."));
 }
 
 void check_paths(const CLI::App& command) {
-  for (const char* option : {"--out", "--save", "--resume", "--data-dir"})
-    require(command.count(option) == 0 || !command.get_option(option)->as<std::string>().empty(),
-            concat(option, " is empty; name a folder, as out/run."));
-  for (const char* option : {"--timeline", "--cluster"})
-    require(command.count(option) == 0 || !command.get_option(option)->as<std::string>().empty(),
-            concat(option, " is empty; name a file."));
+  for (const TrainOption& option : all_train_options())
+    if (option.is(Mark::folder) || option.is(Mark::file))
+      require(command.count(option.name) == 0 ||
+                  !command.get_option(option.name)->as<std::string>().empty(),
+              concat(option.name, " is empty; name a ",
+                     option.is(Mark::folder) ? "folder, as out/run." : "file."));
 }
 
 // An option that was given, and why it would do nothing.
@@ -99,12 +103,11 @@ void check_options(const CLI::App& command, const TrainConfig& config) {
 }
 
 void check_timing_options(const CLI::App& command) {
-  for (const char* option : {"--data", "--data-dir", "--model", "--split", "--holdout", "--epochs",
-                             "--save", "--save-every", "--resume", "--swa-start", "--swa-every",
-                             "--evaluate-every", "--accumulate", "--batch", "--schedule",
-                             "--keep-going", "--lr", "--weight-decay", "--nesterov"})
-    require(command.count(option) == 0,
-            concat(option, " would do nothing: --timing-only trains nothing; leave it out."));
+  for (const TrainOption& option : all_train_options())
+    if (option.is(Mark::of_values) || option.is(Mark::of_length))
+      require(
+          command.count(option.name) == 0,
+          concat(option.name, " would do nothing: --timing-only trains nothing; leave it out."));
 }
 
 void check_length(const TrainConfig& config) {

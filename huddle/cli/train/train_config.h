@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "huddle/cli/number_option.h"
 #include "huddle/cluster/cluster.h"
 #include "huddle/train/checkpoint/checkpoint_index.h"
 #include "huddle/train/models/problem.h"
@@ -64,14 +63,6 @@ struct TrainConfig {
   bool quiet = false;
   bool json = false;
 };
-
-// Adds all options to `command`, with their help; parsing fills `config`, which must outlive the
-// command.
-void declare_options(CLI::App& command, TrainConfig& config);
-
-// Which of them are numbers, and of what range. The command refuses others by itself; what comes
-// from a checkpoint is to be held against them, too.
-const std::vector<NumberOption>& train_numbers();
 
 // Takes from the checkpoint in config.resume what the command line left open, and returns what it
 // says. Throws UsageError where the two disagree.

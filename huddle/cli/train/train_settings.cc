@@ -3,98 +3,81 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <functional>
 #include <limits>
 #include <sstream>
+#include <type_traits>
 #include <vector>
 
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
-#include "huddle/cli/train/train_config.h"
+#include "huddle/cli/train/train_options.h"
 #include "huddle/train/checkpoint/checkpoint.h"
 
 namespace huddle {
 namespace {
 
-// One option that a checkpoint keeps: how to write it down and how to read it back.
-struct Setting {
-  std::string option;
-  std::function<std::string(const TrainConfig&)> get;
-  std::function<bool(TrainConfig&, const std::string&)> set;  // False: it is not `wanted`.
-  std::string wanted;
-};
-
-template <typename Field>
-Setting setting(const char* option, Field TrainConfig::*field) {
-  const auto get = [field](const TrainConfig& config) { return fmt::format("{}", config.*field); };
-  if constexpr (std::is_same_v<Field, std::string>) {
-    const auto set = [field](TrainConfig& config, const std::string& text) {
-      config.*field = text;
-      return true;
-    };
-    return {option, get, set, "a text"};
-  } else {
-    const auto set = [field](TrainConfig& config, const std::string& text) {
-      std::istringstream in(text);
-      return (in >> std::noskipws >> std::boolalpha >> config.*field) && in.peek() == EOF;
-    };
-    return {option, get, set,
-            std::is_same_v<Field, bool> ? "true or false"
-            : std::is_integral_v<Field>
-                ? fmt::format("a whole number up to {}, as {}", std::numeric_limits<Field>::max(),
-                              TrainConfig().*field)
-                : fmt::format("a number, as {}", TrainConfig().*field)};
-  }
+std::string text_of(const TrainOption& option, const TrainConfig& config) {
+  return std::visit(
+      [&](auto member) {
+        if constexpr (std::is_same_v<decltype(member), std::vector<std::string> TrainConfig::*>)
+          return joined(config.*member);
+        else
+          return fmt::format("{}", config.*member);
+      },
+      option.value);
 }
 
-std::vector<Setting> settings() {
-  return {setting("--strategy", &TrainConfig::strategy),
-          setting("--workers", &TrainConfig::workers),
-          setting("--model", &TrainConfig::model),
-          setting("--data", &TrainConfig::data),
-          setting("--split", &TrainConfig::split),
-          setting("--holdout", &TrainConfig::holdout),
-          setting("--batch", &TrainConfig::batch),
-          setting("--accumulate", &TrainConfig::accumulate),
-          setting("--optimizer", &TrainConfig::optimizer),
-          setting("--lr", &TrainConfig::learning_rate),
-          setting("--momentum", &TrainConfig::momentum),
-          setting("--nesterov", &TrainConfig::nesterov),
-          setting("--weight-decay", &TrainConfig::weight_decay),
-          setting("--clip", &TrainConfig::clip_norm),
-          setting("--schedule", &TrainConfig::schedule),
-          setting("--swa-start", &TrainConfig::swa_start),
-          setting("--swa-every", &TrainConfig::swa_every),
-          setting("--seed", &TrainConfig::seed),
-          setting("--racks", &TrainConfig::racks),
-          setting("--steps", &TrainConfig::steps)};
+// What a text is not, where it cannot be the option's value; empty where it is.
+std::string set(const TrainOption& option, TrainConfig& config, const std::string& text) {
+  if (const auto* member = std::get_if<std::string TrainConfig::*>(&option.value)) {
+    config.** member = text;
+    return "";
+  }
+  return std::visit(
+      [&]<typename Field>(Field TrainConfig::*member) -> std::string {
+        if constexpr (std::is_arithmetic_v<Field>) {
+          std::istringstream in(text);
+          if ((in >> std::noskipws >> std::boolalpha >> config.*member) && in.peek() == EOF)
+            return "";
+          return std::is_same_v<Field, bool> ? "true or false"
+                 : std::is_integral_v<Field>
+                     ? fmt::format("a whole number up to {}, as {}",
+                                   std::numeric_limits<Field>::max(), TrainConfig().*member)
+                     : fmt::format("a number, as {}", TrainConfig().*member);
+        }
+        check(false, "checkpoints keep no lists");
+        return "";
+      },
+      option.value);
 }
 
 }  // namespace
 
 std::map<std::string, std::string> settings_of(const TrainConfig& config) {
   std::map<std::string, std::string> values;
-  for (const Setting& each : settings()) values[each.option] = each.get(config);
+  for (const TrainOption& each : all_train_options())
+    if (each.is(TrainOption::Mark::saved)) values[each.name] = text_of(each, config);
   return values;
 }
 
 CheckpointInfo adopt_checkpoint(const CLI::App& command, TrainConfig& config) {
   const CheckpointInfo info = CheckpointFolder(config.resume).load_info();
-  for (const Setting& each : settings()) {
-    const auto saved = info.settings.find(each.option);
+  for (const TrainOption& each : all_train_options()) {
+    if (!each.is(TrainOption::Mark::saved)) continue;
+    const auto saved = info.settings.find(each.name);
     if (saved == info.settings.end())
-      throw UsageError(concat(config.resume, "/checkpoint.json does not say ", each.option, "."));
-    const bool typed = command.count(each.option) > 0;
-    if (each.option == "--steps" && (typed || command.count("--epochs") > 0))
+      throw UsageError(concat(config.resume, "/checkpoint.json does not say ", each.name, "."));
+    const bool typed = command.count(each.name) > 0;
+    if (each.name == "--steps" && (typed || command.count("--epochs") > 0))
       continue;  // A run may be extended.
-    const std::string own = each.get(config);
+    const std::string own = text_of(each, config);
     if (typed && own != saved->second)
-      throw UsageError(concat(each.option, " ", own, " disagrees with the checkpoint in ",
+      throw UsageError(concat(each.name, " ", own, " disagrees with the checkpoint in ",
                               config.resume, ", which was made with ", saved->second,
                               "; leave the option out, or start a new run without --resume."));
-    if (!each.set(config, saved->second))
-      throw UsageError(concat(config.resume, "/", kCheckpointIndex, " has ", each.option, " = '",
-                              saved->second, "', which is not ", each.wanted,
+    if (const std::string wanted = set(each, config, saved->second); !wanted.empty())
+      throw UsageError(concat(config.resume, "/", kCheckpointIndex, " has ", each.name, " = '",
+                              saved->second, "', which is not ", wanted,
                               ". Resume from a copy of the checkpoint, or begin anew without "
                               "--resume."));
   }

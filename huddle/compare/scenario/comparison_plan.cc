@@ -1,7 +1,6 @@
 #include "huddle/compare/scenario/comparison_plan.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <map>
 #include <set>
@@ -15,21 +14,13 @@
 namespace huddle {
 namespace {
 
-// Options that a run without values takes too, and those that it can do without. With any other
-// (epochs, whose number of steps depends on the data) a run is not timed apart.
-constexpr std::array<std::string_view, 6> kTimed{"clip",      "deadline", "momentum",
-                                                 "optimizer", "steps",    "wire"};
-constexpr std::array<std::string_view, 14> kOfValues{
-    "batch", "data",     "data_dir", "evaluate_every", "holdout",   "keep_going", "lr",
-    "model", "nesterov", "schedule", "split",          "swa_every", "swa_start",  "weight_decay"};
 constexpr std::size_t kLongestName = 80;
 constexpr std::int64_t kCurvePoints = 40;
 constexpr double kWorkOfTiming = 0.2;  // Of that of a training.
 constexpr const char* kHeldOut = "0.1";
 constexpr int kTuningSeed = 0;
 
-template <std::size_t count>
-bool is_among(const std::array<std::string_view, count>& names, const std::string& name) {
+bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -125,9 +116,8 @@ class Planner {
     const bool loses_workers = !cluster.deaths.empty() || !cluster.cuts.empty();
     return rules_.has_timing && has_size && !loses_workers &&
            !rules_.has_own_pace(strategy_of(run).run) &&
-           std::all_of(all.begin(), all.end(), [](const auto& option) {
-             return option.first == "timing_only" || is_among(kTimed, option.first) ||
-                    is_among(kOfValues, option.first);
+           std::none_of(all.begin(), all.end(), [this](const auto& option) {
+             return is_among(rules_.keys_of_length, option.first);
            });
   }
 
@@ -246,7 +236,10 @@ class Planner {
       if (found != keys_.end()) run.trained_in = static_cast<std::size_t>(found - keys_.begin());
     }
     if (is_apart || is_timing_only(all)) {
-      std::erase_if(all, [](const auto& option) { return !is_among(kTimed, option.first); });
+      std::erase_if(all, [this](const auto& option) {
+        return is_among(rules_.keys_of_values, option.first) ||
+               is_among(rules_.keys_of_length, option.first);
+      });
       all["timing_only"] = "true";
       run.work *= kWorkOfTiming;
     }

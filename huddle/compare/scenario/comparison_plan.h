@@ -56,6 +56,9 @@ struct PlanRules {
   std::string engine = "sim";
   bool has_timing = true;  // Whether the engine can time a run without training.
   std::int64_t usual_steps = 300;
+  std::vector<std::string> keys_of_values;  // Options that a run without values does without ...
+  std::vector<std::string> keys_of_length;  // ... and with which a run is not timed apart: epochs,
+                                            // whose number of steps depends on the data.
   std::function<bool(const std::string& strategy)> has_own_pace;
   // The strategy without the keys that only say how and when its messages travel: strategies that
   // are equal then are trained once.

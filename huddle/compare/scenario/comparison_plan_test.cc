@@ -27,6 +27,8 @@ Scenario scenario_of(std::vector<ScenarioCase> cases, const std::vector<std::str
 }
 
 ComparisonPlan plan(const Scenario& scenario, PlanRules rules = {}) {
+  rules.keys_of_values = {"batch", "data", "evaluate_every", "holdout", "lr", "model", "nesterov"};
+  rules.keys_of_length = {"accumulate", "epochs"};
   rules.has_own_pace = [](const std::string& strategy) { return strategy.starts_with("asp"); };
   rules.values_of = [](const std::string& strategy) {
     return strategy.substr(0, strategy.find(":buckets"));
