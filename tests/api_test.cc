@@ -108,6 +108,21 @@ TEST(Run, SimulatesTheClusterOfAFileWithTheModelInItsSizeOnTheWire) {
   EXPECT_FALSE(summary.links.empty());
 }
 
+TEST(Run, SimulatesOnceInAProcessAndSaysSo) {
+  const ScratchFolder folder;
+  const Engine engine = simulate(folder.write("cluster.toml", kCluster));
+  const auto body = [](Worker& worker) { learn(worker, "bsp"); };
+  run(engine, body);
+  for (const auto& again : std::vector<std::function<void()>>{
+           [&] { run(engine, body, {.out = folder.path() / "again"}); },
+           [&] {
+             compare(engine, {"bsp"}, [&](Worker& worker, auto&) { body(worker); },
+                     {.out = folder.path() / "all"});
+           }})
+    EXPECT_NE(refusal(again).find("in a process of its own"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "again"));
+}
+
 TEST(Run, RefusesAClusterFileByFileLineAndKey) {
   const ScratchFolder folder;
   const Path file = folder.write("bad.toml", "workers = 4\n[network]\nbandwith = \"1Gbps\"\n");

@@ -1,16 +1,6 @@
 // Strategies side by side on a user's own model and data: what `huddle compare` does with those
 // that come with Huddle.
-//
-//   const huddle::Comparison all = huddle::compare(
-//       huddle::simulate("cluster.toml"), {"bsp", "ds_sync", "sesgd"},
-//       [](huddle::Worker& worker, const huddle::Trial& trial) {
-//         Net net;
-//         torch::optim::SGD optimizer(net->parameters(), 0.1);
-//         auto sync = worker.attach(*net, optimizer, trial.strategy, {.steps = 1000});
-//         ...
-//       },
-//       {.out = "out/own"});
-//   std::puts(huddle::comparison_text(all).c_str());
+// docs/library.md has an example.
 
 #pragma once
 
@@ -60,7 +50,9 @@ using CompareBody = std::function<void(Worker&, const Trial&)>;
 // attach.
 Comparison compare(const std::vector<Engine>& engines, const std::vector<std::string>& strategies,
                    const CompareBody& body, const CompareOptions& options = {});
-Comparison compare(const Engine& engine, const std::vector<std::string>& strategies,
-                   const CompareBody& body, const CompareOptions& options = {});
+inline Comparison compare(const Engine& engine, const std::vector<std::string>& strategies,
+                          const CompareBody& body, const CompareOptions& options = {}) {
+  return compare(std::vector{engine}, strategies, body, options);
+}
 
 }  // namespace huddle

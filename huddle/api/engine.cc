@@ -1,10 +1,58 @@
 #include "huddle/api/engine.h"
 
-#include "huddle/api/engines.h"
 #include "huddle/base/error.h"
 #include "huddle/cluster/cluster_file.h"
+#include "huddle/transport/threads/launcher.h"
+#ifdef HUDDLE_WITH_SIM
+#include "huddle/transport/sim/launcher.h"
+#endif
 
 namespace huddle {
+namespace {
+
+SpecInfo threads_info() {
+  return {.name = "threads",
+          .summary =
+              "workers as threads of this process; links, slowness and deaths are injected "
+              "in real time",
+          .keys = {{.name = "native",
+                    .type = KeyInfo::Type::choice,
+                    .fallback = "on",
+                    .help = "on: averages go through shared memory; off: as messages. Same bits",
+                    .choices = {"on", "off"}}}};
+}
+
+SpecInfo sim_info() {
+  return {.name = "sim",
+          .summary = "workers as actors of a simulated cluster: values are real, time is virtual",
+          .keys = {}};
+}
+
+constexpr const char* kNoSimulation =
+    "this build has no engine 'sim', because SimGrid was missing when it was made: install "
+    "libsimgrid-dev and build again, or use the engine 'threads'.";
+
+#ifdef HUDDLE_WITH_SIM
+constexpr bool kHasSimulation = true;
+
+std::unique_ptr<Launcher> make_sim(const Cluster& cluster, const PayloadScale& payload_scale,
+                                   const LinkLoadObserver& link_loads) {
+  return make_sim_launcher(
+      {.cluster = cluster, .payload_scale = payload_scale, .link_loads = link_loads});
+}
+#else
+constexpr bool kHasSimulation = false;
+
+std::unique_ptr<Launcher> make_sim(const Cluster&, const PayloadScale&, const LinkLoadObserver&) {
+  throw UsageError(kNoSimulation);
+}
+#endif
+
+}  // namespace
+
+std::vector<SpecInfo> known_engines() { return {threads_info(), sim_info()}; }
+
+bool has_simulation() { return kHasSimulation; }
 
 Engine threads(int workers) {
   Engine engine;
@@ -14,12 +62,31 @@ Engine threads(int workers) {
 }
 
 Engine threads(const std::filesystem::path& cluster_file) {
-  return {"threads", read_cluster_file(cluster_file), cluster_file.string()};
+  return {"threads", read_cluster_file(cluster_file)};
 }
 
 Engine simulate(const std::filesystem::path& cluster_file) {
-  require_simulation();
-  return {"sim", read_cluster_file(cluster_file), cluster_file.string()};
+  if (!kHasSimulation) throw UsageError(kNoSimulation);
+  return {"sim", read_cluster_file(cluster_file)};
+}
+
+bool is_simulated(std::string_view spec) { return parse_spec(spec).name == "sim"; }
+
+std::vector<std::string> left_out_by_engine(std::string_view spec, const Cluster& cluster) {
+  return is_simulated(spec) ? std::vector<std::string>{} : left_out_by_threads(cluster);
+}
+
+std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster,
+                                      const PayloadScale& payload_scale,
+                                      const LinkLoadObserver& link_loads) {
+  const Spec parsed = parse_spec(spec);
+  const Options options("engine", find_info("engine", known_engines(), parsed.name), parsed);
+  if (parsed.name == "sim") return make_sim(cluster, payload_scale, link_loads);
+  const bool shares_memory = options.text("native") == "on";
+  return make_threads_launcher(
+      {.cluster = cluster,
+       .native = shares_memory ? ThreadsOptions::Native::on : ThreadsOptions::Native::off,
+       .payload_scale = payload_scale});
 }
 
 }  // namespace huddle

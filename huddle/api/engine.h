@@ -1,32 +1,54 @@
-// What the workers of a run run on: a description, from which every run makes an engine anew.
-//
-//   huddle::threads(8)                 workers as threads of this process, in real time
-//   huddle::simulate("cluster.toml")   workers of a simulated cluster, in virtual time
+// What the workers of a run run on. An Engine is a description, from which every run makes an
+// engine anew; engines by name, as --engine has them, are what it is made of.
 
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "huddle/base/spec.h"
 #include "huddle/cluster/cluster.h"
+#include "huddle/cluster/link_load.h"
+#include "huddle/transport/launcher.h"
+#include "huddle/transport/payload_scale.h"
 
 namespace huddle {
 
 struct Engine {
-  std::string spec = "threads";  // As --engine has it: "threads", "threads:native=off", "sim".
+  std::string spec = "threads";  // "threads", "threads:native=off", "sim".
   Cluster cluster;
-  std::string cluster_file;  // Where the cluster is from; empty: from no file.
 };
 
+// Workers as threads of this process, in real time; with what a cluster file (docs/clusters.md)
+// says of speeds, links and faults injected. Throw UsageError, which lists all problems of a file
+// with their lines and keys.
 Engine threads(int workers);
-
-// With what a file says of speeds, links and faults injected in real time. Throws UsageError as
-// read_cluster_file does: all problems of the file, each with its line and key.
 Engine threads(const std::filesystem::path& cluster_file);
 
-// The same in virtual time: results and times are equal on every machine. The format is in
-// docs/clusters.md. A process simulates once (`compare` makes a process for each run). Throws
-// likewise, and where this build has no SimGrid.
+// Workers of a simulated cluster, in virtual time: results and times are equal on every machine. A
+// process simulates once (`compare` makes a process for each run). Throws likewise, and where this
+// build has no SimGrid.
 Engine simulate(const std::filesystem::path& cluster_file);
+
+std::vector<SpecInfo> known_engines();
+
+// `payload_scale`: bytes on the network for each byte of payload. `link_loads`, where given, is
+// told what every link of a simulation carries; other engines have none. Throws UsageError on an
+// unknown engine or key and on a cluster that cannot be.
+std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster,
+                                      const PayloadScale& payload_scale,
+                                      const LinkLoadObserver& link_loads = {});
+
+// Whether this build can simulate.
+bool has_simulation();
+
+// Whether the engine of this spec runs in virtual time.
+bool is_simulated(std::string_view spec);
+
+// What the engine of this spec leaves out of the cluster, in words; empty: nothing.
+std::vector<std::string> left_out_by_engine(std::string_view spec, const Cluster& cluster);
 
 }  // namespace huddle

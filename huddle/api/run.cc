@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "huddle/api/engines.h"
+#include "huddle/api/engine.h"
 #include "huddle/base/text.h"
 #include "huddle/cluster/network.h"
 #include "huddle/report/page/html_report.h"
@@ -17,15 +17,6 @@
 
 namespace huddle {
 namespace {
-
-// Engines have libtorch compute with one thread for each worker; the program had its own number.
-struct ThreadsKept {
-  ThreadsKept() = default;
-  ~ThreadsKept() { at::set_num_threads(number); }
-  ThreadsKept(const ThreadsKept&) = delete;
-  ThreadsKept& operator=(const ThreadsKept&) = delete;
-  const int number = at::get_num_threads();
-};
 
 // What a run writes while it goes on.
 struct Outputs {
@@ -105,7 +96,7 @@ void complete(Summary& summary, const Engine& engine, const RunOptions& options,
 Summary run(const Engine& engine, const std::function<void(Worker&)>& body,
             const RunOptions& options) {
   check_outputs(options);
-  const ThreadsKept threads_kept;
+  const int threads_before = at::get_num_threads();  // Engines have one for each worker.
   Outputs outputs;
   const RunSetting setting = setting_of(engine, options, outputs);
   LinkLoadObserver link_loads;
@@ -122,6 +113,7 @@ Summary run(const Engine& engine, const std::function<void(Worker&)>& body,
         Worker worker(endpoint, &recorder);
         body(worker);
       });
+  at::set_num_threads(threads_before);
   complete(result.summary, engine, options, attached.front(), result.error);
   if (outputs.timeline) outputs.timeline->close();  // First: the summary says that all is there.
   if (outputs.files) {

@@ -1,19 +1,6 @@
 // A run of a user's own body, with all that Huddle can tell of it: figures as a value, and records,
 // timeline and page in a folder.
-//
-//   huddle::run(huddle::simulate("cluster.toml"), [&](huddle::Worker& worker) {
-//     Net net;
-//     torch::optim::SGD optimizer(net->parameters(), 0.1);
-//     auto sync = worker.attach(*net, optimizer, "sesgd", {.steps = 1000});
-//     while (!sync.is_over()) {
-//       sync.begin_step();
-//       auto loss = ...;
-//       loss.backward();
-//       sync.step(loss.item<double>());
-//     }
-//     sync.finish();
-//     worker.evaluate(sync, [&] { return huddle::Quality{.loss = ..., .accuracy = ...}; });
-//   }, {.out = "out/run"});
+// docs/library.md has an example.
 
 #pragma once
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "huddle/api/engines.h"
+#include "huddle/api/engine.h"
 #include "huddle/base/error.h"
 #include "huddle/base/steady_seconds.h"
 #include "huddle/base/text.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "huddle/api/engines.h"
+#include "huddle/api/engine.h"
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
 #include "huddle/base/units.h"

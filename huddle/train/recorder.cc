@@ -2,6 +2,7 @@
 
 #include <torch/nn/module.h>
 
+#include <array>
 #include <deque>
 #include <limits>
 #include <utility>
@@ -11,48 +12,32 @@
 #include "huddle/train/optimizer.h"
 
 namespace huddle {
-namespace {
 
-std::string name_of(const std::optional<UpdateOptions>& update) {
-  if (!update) return "own";
-  switch (update->kind) {
-    case UpdateOptions::Kind::sgd: return "sgd";
-    case UpdateOptions::Kind::adam: return "adam";
-    case UpdateOptions::Kind::adamw: return "adamw";
-  }
-  return "";
-}
-
-}  // namespace
-
-void Recorder::attaching(torch::nn::Module& module, torch::optim::Optimizer& optimizer,
-                         std::string_view strategy, AttachOptions& options) {
+Sync Recorder::attach(torch::nn::Module& module, torch::optim::Optimizer& optimizer,
+                      std::string_view strategy, AttachOptions options) {
+  static constexpr std::array kOptimizers{"sgd", "adam", "adamw"};  // As UpdateOptions::Kind.
   const Cluster& cluster = setting_.cluster;
   options.topology = setting_.topology;
   options.compute = {cluster.compute_per_step, cluster.backward_share};
-  if (snapshots_) return;
+  if (snapshots_) return Sync(endpoint_, module, optimizer, strategy, options);
   if (setting_.evaluate_every > 0 && options.steps == 0)
     throw UsageError(
         "evaluate_every needs to know how many steps there are: attach(model, optimizer, strategy, "
         "{.steps = 1000}).");
-  if (cluster.wire_bytes > 0) {
-    options.payload_scale = cluster.wire_bytes / parameter_bytes(module);
-    setting_.payload_scale.set(options.payload_scale);
-  }
+  if (cluster.wire_bytes > 0) options.payload_scale = cluster.wire_bytes / parameter_bytes(module);
+  setting_.payload_scale.set(options.payload_scale);
   options.keeps_blocked = setting_.keeps_blocked;
   options.recorder = this;
+  const std::optional<UpdateOptions> rule = update_options(optimizer);
+  attached_ = {std::string(strategy), module.name(),
+               rule ? kOptimizers.at(static_cast<std::size_t>(rule->kind)) : "the user's own",
+               options.steps};
+  snapshots_.emplace(setting_.evaluate_every, options.steps, 0);
+  Sync sync(endpoint_, module, optimizer, strategy, options);
   log_.payload_scale = options.payload_scale;
-  attached_ = {.strategy = std::string(strategy),
-               .model = module.name(),
-               .optimizer = name_of(update_options(optimizer)),
-               .steps = options.steps};
-}
-
-void Recorder::attached(const Sync& sync) {
-  if (snapshots_) return;
   log_.has_own_pace = sync.traits().pace == Pace::own;
   log_.parameters = sync.replica().parameters().numel();
-  snapshots_.emplace(setting_.evaluate_every, attached_.steps, 0);
+  return sync;
 }
 
 void Recorder::taken(StepTaken step, const std::optional<double>& loss, const Replica& replica) {

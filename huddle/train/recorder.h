@@ -1,6 +1,5 @@
-// What a run knows of its cluster and writes down of its workers, for bodies that bring a model and
-// a loop of their own: what the cluster says goes into each attachment, and Sync tells of every
-// step.
+// What a run knows of its cluster and writes down of a worker, for bodies that bring a model and a
+// loop of their own: it completes what they attach with, and Sync tells it of every step.
 
 #pragma once
 
@@ -26,11 +25,11 @@ struct RunSetting {
   std::int64_t evaluate_every = 0;  // Steps of the run between two models that are judged after it.
   bool keeps_blocked = false;       // Records tell every stretch of waiting, for a timeline.
   // Called by the workers' threads, each for its own.
-  std::function<void(const StepRecord&)> taken = [](auto...) {};
-  std::function<void(WorkerId, const std::vector<Blocked>&)> finished = [](auto...) {};
+  std::function<void(const StepRecord&)> taken;
+  std::function<void(WorkerId, const std::vector<Blocked>&)> finished;
 };
 
-// What was attached.
+// What a worker attached.
 struct Attached {
   std::string strategy;
   std::string model;
@@ -49,18 +48,14 @@ class Recorder {
   Recorder(Endpoint& endpoint, const RunSetting& setting, WorkerLog& log, Attached& attached)
       : endpoint_(endpoint), setting_(setting), log_(log), attached_(attached) {}
 
-  // Puts what the cluster says into `options`. Throws UsageError where models are to be judged on
-  // the way and nobody says of how many steps.
-  void attaching(torch::nn::Module& module, torch::optim::Optimizer& optimizer,
-                 std::string_view strategy, AttachOptions& options);
-  void attached(const Sync& sync);
+  // See Worker.
+  Sync attach(torch::nn::Module& module, torch::optim::Optimizer& optimizer,
+              std::string_view strategy, AttachOptions options);
+  void evaluate(Sync& sync, const Judge& judge);
 
   // Told by Sync.
   void taken(StepTaken step, const std::optional<double>& loss, const Replica& replica);
   void finished(Sync& sync);
-
-  // See Worker::evaluate.
-  void evaluate(Sync& sync, const Judge& judge);
 
  private:
   Endpoint& endpoint_;

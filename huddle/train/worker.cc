@@ -6,11 +6,8 @@ namespace huddle {
 
 Sync Worker::attach(torch::nn::Module& module, torch::optim::Optimizer& optimizer,
                     std::string_view strategy, AttachOptions options) {
-  if (recorder_ == nullptr) return Sync(endpoint_, module, optimizer, strategy, options);
-  recorder_->attaching(module, optimizer, strategy, options);
-  Sync sync(endpoint_, module, optimizer, strategy, options);
-  recorder_->attached(sync);
-  return sync;
+  return recorder_ != nullptr ? recorder_->attach(module, optimizer, strategy, options)
+                              : Sync(endpoint_, module, optimizer, strategy, options);
 }
 
 void Worker::evaluate(Sync& sync, const Judge& judge) {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <optional>
 
-#include "huddle/api/engines.h"
+#include "huddle/api/engine.h"
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
 #include "huddle/cli/commands.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "huddle/api/engines.h"
+#include "huddle/api/engine.h"
 #include "huddle/base/error.h"
 #include "huddle/base/spec.h"
 #include "huddle/base/text.h"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "huddle/api/engines.h"
+#include "huddle/api/engine.h"
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
 #include "huddle/base/units.h"
