@@ -16,10 +16,11 @@
 namespace {
 
 constexpr int kSteps = 300;
+constexpr int kBatch = 32;
 
 // A model of one's own, as in any libtorch program.
 struct NetImpl : torch::nn::Module {
-  NetImpl() {
+  NetImpl() : torch::nn::Module("sine network") {
     register_module("hidden", hidden);
     register_module("output", output);
   }
@@ -57,7 +58,7 @@ void train(huddle::Worker& worker, const huddle::Trial& trial) {
   huddle::Sync sync = worker.attach(*net, optimizer, trial.strategy, {.steps = kSteps});
   while (!sync.is_over()) {
     const std::int64_t step = sync.next_step().value;
-    const Points batch(32, 1000 * (step + 1) + worker.id());  // Of this worker alone.
+    const Points batch(kBatch, 1000 * (step + 1) + worker.id());  // Of this worker alone.
     sync.begin_step();
     const torch::Tensor loss = loss_of(net, batch);
     loss.backward();
@@ -84,6 +85,7 @@ int main(int count, char** words) try {
                        .older = huddle::Older::replace,
                        .title = "Two spirals on a mixed lab",
                        .data = "spirals",
+                       .batch = kBatch,
                        .evaluate_every = 50});
   std::printf("%s\nReport: out/compare_own/report.html\n", huddle::comparison_text(all).c_str());
   for (const huddle::ComparedRow& row : all.table)

@@ -71,13 +71,15 @@ void learn(
 TEST(Run, TellsAndWritesDownWhatAUsersOwnLoopCameTo) {
   const ScratchFolder folder;
   const Path out = folder.path() / "run";
-  const Summary summary = run(threads(3), [](Worker& worker) { learn(worker, "bsp:buckets=2"); },
-                              {.out = out, .timeline = true, .evaluate_every = 5, .data = "sums"});
+  const Summary summary =
+      run(threads(3), [](Worker& worker) { learn(worker, "bsp:buckets=2"); },
+          {.out = out, .timeline = true, .evaluate_every = 5, .data = "sums", .batch = 8});
   EXPECT_EQ(summary.status, "complete");
   EXPECT_EQ(summary.strategy, "bsp:buckets=2");
   EXPECT_EQ(summary.model, "torch::nn::LinearImpl");
   EXPECT_EQ(summary.optimizer, "sgd");
   EXPECT_EQ(summary.parameters, 5);
+  EXPECT_EQ(summary.batch, 8);
   EXPECT_EQ(summary.steps_by_worker, std::vector<std::int64_t>(3, kSteps));
   ASSERT_TRUE(summary.consensus);
   EXPECT_EQ(summary.consensus->accuracy, 0.5);

@@ -76,6 +76,7 @@ ChildCommand command_of(const ComparedRun& planned, const Engine& engine, const 
                                .evaluate_every = options.evaluate_every,
                                .seed = static_cast<std::uint64_t>(planned.seed),
                                .data = options.data,
+                               .batch = options.batch,
                                .title = planned.strategy};
   return {.body = [=, &engine, &body] {
     return make_run(

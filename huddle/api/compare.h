@@ -31,8 +31,9 @@ struct CompareOptions {
   Older older = Older::refuse;  // What becomes of an earlier comparison in it.
   std::string title = "Strategies on a model of one's own";
   std::string data = "own";         // What records call it.
+  std::int64_t batch = 0;           // As in RunOptions.
   std::vector<int> seeds = {1};     // Each strategy is run with each of them.
-  std::int64_t evaluate_every = 0;  // As in RunOptions.
+  std::int64_t evaluate_every = 0;  // Likewise.
   bool timeline = false;            // Likewise.
   int jobs = 0;  // Simulations at once; 0: as many as there are cores. Others run one by one.
 };

@@ -82,6 +82,10 @@ void complete(Summary& summary, const Engine& engine, const RunOptions& options,
   summary.steps = attached.steps > 0 ? attached.steps : summary.steps_done;
   summary.engine = engine.spec;
   summary.data = options.data;
+  summary.batch = options.batch;
+  if (summary.seconds > 0)
+    summary.samples_per_second =
+        static_cast<double>(summary.steps_taken * options.batch) / summary.seconds;
   summary.seed = options.seed;
   summary.cluster = engine.cluster.name;
   if (is_simulated(engine.spec)) summary.network = name_of(engine.cluster.network_model);

@@ -26,6 +26,7 @@ struct RunOptions {
                                     // for a curve; 0: only the last is. See Worker::evaluate.
   std::uint64_t seed = 1;           // Of the cluster's random events.
   std::string data = "own";         // What records call it.
+  std::int64_t batch = 0;           // Samples of a worker and step, for the figures; 0: not told.
   std::string title = "own model";  // What the timeline is called.
 };
 
