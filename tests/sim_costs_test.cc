@@ -1,4 +1,4 @@
-// Simulated times against the closed forms of core/cost.h: the network model does what it says.
+// Simulated times against the closed forms of cluster/cost.h: the network model does what it says.
 //
 // Each test is one simulation, in a process of its own (isolated_main.cc).
 

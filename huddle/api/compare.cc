@@ -8,12 +8,12 @@
 #include "huddle/api/run.h"
 #include "huddle/base/error.h"
 #include "huddle/base/replace_file.h"
+#include "huddle/base/steady_seconds.h"
 #include "huddle/base/text.h"
 #include "huddle/compare/scenario/children.h"
 #include "huddle/compare/scenario/comparison_plan.h"
 #include "huddle/report/format.h"
 #include "huddle/report/page/html_report.h"
-#include "huddle/report/progress.h"
 #include "huddle/strategy/registry.h"
 
 namespace huddle {

@@ -1,5 +1,6 @@
 #include "huddle/replica/replica.h"
 
+#include <ATen/ops/full_like.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
@@ -53,8 +54,10 @@ void Replica::update(Range range) {
 }
 
 void Replica::clip_gradients(double norm) {
-  if (norm > 0)
-    gradients_.mul_(gradients_.norm().add_(1e-6).reciprocal_().mul_(norm).clamp_max_(1.0));
+  if (norm <= 0) return;
+  // One division, rounded once, as torch has it.
+  const at::Tensor present = gradients_.norm().add_(1e-6);
+  gradients_.mul_(at::full_like(present, norm).div_(present).clamp_max_(1.0));
 }
 
 void Replica::reset_slots() {

@@ -26,7 +26,8 @@ enum class StatisticsPolicy {
   recompute,  // They are measured anew, on training data, for every model that is evaluated.
 };
 
-// Exchanges in one lane of one worker, one at a time. The replica outlives this.
+// Exchanges in one lane of one worker, one at a time. The replica outlives this, and is cut into
+// buckets before the first exchange, for good.
 class ReplicaExchange {
  public:
   struct Cargo {

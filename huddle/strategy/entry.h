@@ -39,7 +39,7 @@ struct StrategyContext {
 };
 
 // `context.averaging` by this algorithm.
-inline Averaging by(Algorithm algorithm, const StrategyContext& context) {
+inline Averaging averaging_by(Algorithm algorithm, const StrategyContext& context) {
   Averaging how = context.averaging;
   how.algorithm = algorithm;
   return how;

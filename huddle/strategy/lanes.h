@@ -1,5 +1,6 @@
-// Who uses which lane. A replica has one strategy, so lanes of different strategies may be equal;
-// those that one strategy uses at the same time differ. Lane 63 is for measuring (tag.h).
+// Who uses which lane. A replica has one strategy (and a warm-up before it, never at once), so
+// lanes of different strategies may be equal; those that one strategy uses at the same time differ.
+// Lane 63 is for measuring (tag.h).
 
 #pragma once
 

@@ -1,7 +1,6 @@
 #include "huddle/strategy/scheduled.h"
 
 #include "huddle/replica/averages_in_flight.h"
-#include "huddle/schedule/mixing.h"
 #include "huddle/strategy/lanes.h"
 
 namespace huddle {
@@ -16,8 +15,9 @@ class ScheduledAveraging final : public Strategy {
         schedule_(schedule),
         options_(options),
         overlaps_(options.overlap == ScheduledOptions::Overlap::backward),
-        models_(context.replica, by(options.algorithm, context), {.slots = options.slots}),
-        beside_(context.replica, by(options.algorithm, context), {.slots = options.slots},
+        models_(context.replica, averaging_by(options.algorithm, context),
+                {.slots = options.slots}),
+        beside_(context.replica, averaging_by(options.algorithm, context), {.slots = options.slots},
                 kScheduleLane),
         in_flight_(context.endpoint, context.meter, context.averaging.deadline) {
     replica_.cut(options.buckets);

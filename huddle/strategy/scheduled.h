@@ -13,10 +13,10 @@
 
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "huddle/schedule/schedule.h"
 #include "huddle/strategy/entry.h"
@@ -24,7 +24,7 @@
 namespace huddle {
 
 struct ScheduledOptions {
-  enum class Order { after, before };  // The local step.
+  enum class Order { after, before };  // When models are averaged, seen from the local step.
   enum class Overlap { none, backward };
 
   Order order = Order::after;

@@ -102,11 +102,12 @@ void StepLoop::save(Archive& archive) const {
 }
 
 void StepLoop::load(const Archive& archive) {
-  for (const char* const count : {"step", "steps_taken", "progress", "updates"})
+  for (const char* const count : {"step", "progress", "updates"})
     if (!archive.numbers.contains(count))
       throw UsageError("the checkpoint does not say how many steps it has done.");
   first_ = step_ = Step{archive.numbers.at("step")};
-  steps_taken_ = archive.numbers.at("steps_taken");
+  const auto taken = archive.numbers.find("steps_taken");
+  steps_taken_ = taken != archive.numbers.end() ? taken->second : step_.value;
   progress_ = static_cast<double>(archive.numbers.at("progress"));
   replica_.set_updates(archive.numbers.at("updates"));
   strategy_->load(archive);

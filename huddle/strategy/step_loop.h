@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include "huddle/strategy/entry.h"
 
@@ -69,9 +68,12 @@ class StepLoop {
   // there already, or need not be.
   void replay_backward();
 
-  // Updates and exchanges, or nothing of it where the step is skipped (no data left, infinite
-  // gradients). Either way the step counts as offered. REQUIRES: the loop was told of every bucket.
+  // Updates and exchanges. REQUIRES: the loop was told of every bucket.
   const Outcome& end();
+
+  // Instead of it: the step is offered but not taken (no data left, infinite gradients). REQUIRES:
+  // a strategy that meets nobody in it or lets a worker skip alone (local steps, p_reduce,
+  // ad_psgd).
   const Outcome& skip();
 
   // Completes whatever is in flight. No step follows.

@@ -27,10 +27,9 @@ namespace huddle {
 
 // Who takes the optimizer step.
 enum class Update {
-  apply,      // The caller applies it to all parameters.
-  elsewhere,  // A server did; the parameters are new already.
-  done,       // The strategy did, bucket by bucket.
-  skip,       // Nobody: this step changes nothing.
+  apply,  // The caller applies it to all parameters.
+  done,   // The strategy or its server did; the parameters are new already.
+  skip,   // Nobody: this step changes nothing.
 };
 
 // What a step came to.
@@ -51,7 +50,7 @@ enum class Pace {
         // as all workers together were to take, not when a worker has taken its share.
 };
 
-// What is true of a strategy wherever it runs. Declared beside its name (registry.h), and held
+// What is true of a strategy wherever it runs. Declared beside its name (entry.h), and held
 // against it by tests.
 struct Traits {
   Pace pace = Pace::lockstep;

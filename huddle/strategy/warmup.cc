@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "huddle/base/error.h"
+#include "huddle/base/text.h"
 #include "huddle/strategy/gradient_averaging.h"
 #include "huddle/strategy/shared_keys.h"
 
@@ -46,7 +48,13 @@ class Warmup final : public Strategy {
 
   Update before_update(Step step) override {
     if (is_over_) return strategy_->before_update(step);
-    gradients_.complete(step, everyone_);
+    try {
+      gradients_.complete(step, everyone_);
+    } catch (const PeerLost& lost) {
+      throw PeerLost(lost.peer(), concat(lost.what(),
+                                         "; the warm-up averages among all workers and "
+                                         "cannot go on without one: start again"));
+    }
     return Update::apply;
   }
 
@@ -59,7 +67,9 @@ class Warmup final : public Strategy {
   }
 
   void finish() override { strategy_->finish(); }
-  std::map<std::string, at::Tensor> models() const override { return strategy_->models(); }
+  std::map<std::string, at::Tensor> models() const override {
+    return is_over_ ? strategy_->models() : std::map<std::string, at::Tensor>();
+  }
   std::map<std::string, double> figures() const override { return strategy_->figures(); }
 
   // What has not begun has nothing to save.
@@ -77,7 +87,8 @@ class Warmup final : public Strategy {
  private:
   // Where nobody counts steps but the strategy, it would go on after a run that is over by now.
   Outcome outcome(Step step) const {
-    const bool is_last = warmup_.pace == Pace::own && step.value + 1 == run_steps_;
+    const bool is_last =
+        warmup_.pace == Pace::own && run_steps_ > 0 && step.value + 1 >= run_steps_;
     return {.group = everyone_, .progress = static_cast<double>(step.value + 1), .go_on = !is_last};
   }
 

@@ -1,7 +1,9 @@
 // A warm-up: the first steps of any strategy run as synchronous SGD, and the strategy begins with
 // what they came to, one model on all workers.
 //
-// Published for local SGD (post-local SGD, arXiv 1808.07217); any other strategy can have it too.
+// Its averages are among all workers: while it lasts, a lost worker ends the run under any
+// strategy. Where the run is over before it is, the strategy never begins. Published for local SGD
+// (post-local SGD, arXiv 1808.07217); any other strategy can have it too.
 
 #pragma once
 
@@ -12,7 +14,7 @@ namespace huddle {
 KeyInfo warmup_key(const char* fallback = "0");
 
 // Prepares a strategy with the warm-up that the options ask for, if they do. Throws UsageError like
-// StrategyEntry::prepare, also where the workers cannot average gradients so.
+// StrategyEntry::prepare, also where `algorithm` does not fit all workers.
 MakeStrategy prepare_with_warmup(const StrategyEntry& entry, const Options& options,
                                  const StrategySetting& setting);
 

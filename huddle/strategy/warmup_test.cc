@@ -3,7 +3,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include "huddle/base/error.h"
 #include "huddle/strategy/registry.h"
+#include "huddle/strategy/step_loop.h"
+#include "huddle/transport/threads/launcher.h"
 #include "tests/support/descent.h"
 
 namespace huddle {
@@ -38,6 +41,51 @@ TEST(Warmup, IsFollowedByTheStrategyFromOneModel) {
       EXPECT_GE(both.progress[step], both.progress[step - 1]) << info.name;
     EXPECT_GT(both.progress[8], 4) << info.name;
     EXPECT_LE(both.progress[8], 9.0 + 1) << info.name << " counts the next step of others at most";
+  }
+}
+
+// Servers apply each of two equal gradients with half of the rate, on the velocity that the warm-up
+// has left.
+TEST(Warmup, HandsServersItsOptimizersState) {
+  const auto gradient = [](int, int step, const at::Tensor& x) { return x - 1 + 0.1 * step; };
+  const Descended result = descend({.spec = "ssp:bound=0,warmup=4",
+                                    .workers = 2,
+                                    .steps = 5,
+                                    .gradient = gradient,
+                                    .run_steps = 5});
+  double x = 0;
+  double velocity = 0;
+  for (int step = 0; step < 4; ++step) {
+    velocity = 0.9 * velocity + (x - 1 + 0.1 * step);
+    x -= 0.1 * velocity;
+  }
+  const double last = x - 1 + 0.4;
+  for (int push = 0; push < 2; ++push) {
+    velocity = 0.9 * velocity + last;
+    x -= 0.05 * velocity;
+  }
+  EXPECT_NEAR(result.path.back()[0], x, 1e-12);
+}
+
+TEST(Warmup, NamesItselfWhenAWorkerIsLost) {
+  ThreadsOptions engine;
+  engine.cluster.workers = 3;
+  engine.cluster.deaths = {{.worker = {2}, .step = {3}, .time = {}}};
+  try {
+    make_threads_launcher(engine)->run([](Endpoint& endpoint) {
+      Replica replica(at::zeros({6}), at::ones({6}), at::zeros({0}), {6}, UpdateRule({}));
+      StepLoop loop(endpoint, replica, "p_reduce:warmup=6",
+                    {.averaging = {.deadline = {20}}, .steps = 12});
+      while (!loop.is_over()) {
+        loop.begin();
+        loop.replay_backward();
+        loop.end();
+      }
+      loop.finish();
+    });
+    ADD_FAILURE() << "a warm-up went on without a worker";
+  } catch (const PeerLost& lost) {
+    EXPECT_NE(std::string(lost.what()).find("warm-up"), std::string::npos) << lost.what();
   }
 }
 

@@ -2,6 +2,10 @@
 
 #include <torch/optim.h>
 
+#include <typeinfo>
+
+#include "huddle/base/error.h"
+
 namespace huddle {
 namespace {
 
@@ -23,7 +27,9 @@ std::optional<UpdateOptions> adam_options(const torch::optim::OptimizerOptions& 
 std::optional<UpdateOptions> update_options(torch::optim::Optimizer& optimizer) {
   if (optimizer.param_groups().size() != 1) return std::nullopt;
   const torch::optim::OptimizerOptions& options = optimizer.param_groups().front().options();
-  if (dynamic_cast<const torch::optim::SGD*>(&optimizer) != nullptr) {
+  // By its very type: a class of the user's own may step otherwise.
+  const std::type_info& type = typeid(optimizer);
+  if (type == typeid(torch::optim::SGD)) {
     const auto& sgd = static_cast<const torch::optim::SGDOptions&>(options);
     if (sgd.dampening() != 0) return std::nullopt;
     return UpdateOptions{.kind = UpdateOptions::Kind::sgd,
@@ -32,11 +38,20 @@ std::optional<UpdateOptions> update_options(torch::optim::Optimizer& optimizer) 
                          .momentum = sgd.momentum(),
                          .nesterov = sgd.nesterov()};
   }
-  if (dynamic_cast<const torch::optim::Adam*>(&optimizer) != nullptr)
+  if (type == typeid(torch::optim::Adam))
     return adam_options<torch::optim::AdamOptions>(options, UpdateOptions::Kind::adam);
-  if (dynamic_cast<const torch::optim::AdamW*>(&optimizer) != nullptr)
+  if (type == typeid(torch::optim::AdamW))
     return adam_options<torch::optim::AdamWOptions>(options, UpdateOptions::Kind::adamw);
   return std::nullopt;
+}
+
+void require_steps_without_closure(torch::optim::Optimizer& optimizer) {
+  if (typeid(optimizer) == typeid(torch::optim::LBFGS))
+    throw UsageError(
+        "LBFGS asks for the loss several times in a step, which no strategy can offer: use another "
+        "optimizer, for example torch::optim::AdamW.");
+  if (optimizer.param_groups().empty())
+    throw UsageError("the optimizer has no parameters: give it those of the model.");
 }
 
 double learning_rate(torch::optim::Optimizer& optimizer) {

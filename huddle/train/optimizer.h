@@ -20,6 +20,9 @@ namespace huddle {
 // options that the flat rules do not have (dampening, amsgrad).
 std::optional<UpdateOptions> update_options(torch::optim::Optimizer& optimizer);
 
+// Throws UsageError for LBFGS, and for an optimizer of nothing.
+void require_steps_without_closure(torch::optim::Optimizer& optimizer);
+
 // Of the first parameter group.
 double learning_rate(torch::optim::Optimizer& optimizer);
 

@@ -47,6 +47,7 @@ FlatModule flatten_on_cpu(torch::nn::Module& module) {
 
 // Huddle's own rule where it has one.
 std::shared_ptr<const Optimizer> flat_optimizer(torch::optim::Optimizer& optimizer) {
+  require_steps_without_closure(optimizer);
   if (const auto known = update_options(optimizer)) return std::make_shared<UpdateRule>(*known);
   return std::make_shared<UsersOptimizer>([&optimizer] { optimizer.step(); });
 }

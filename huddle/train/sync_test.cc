@@ -157,6 +157,51 @@ TEST(Sync, LetsAnyOtherOptimizerTakeItsStepsItself) {
   });
 }
 
+// A kind of SGD that goes the other way.
+struct Uphill final : torch::optim::SGD {
+  using SGD::SGD;
+  torch::Tensor step(LossClosure closure = nullptr) override {
+    for (const at::Tensor& parameter : param_groups().front().params())
+      parameter.mutable_grad().neg_();
+    return SGD::step(closure);
+  }
+};
+
+TEST(Sync, LetsAKindOfSgdStepInItsOwnWay) {
+  run(*make_threads_launcher({.cluster = {.workers = 1}}), [&](Worker& worker) {
+    const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
+    Uphill optimizer(model->module().parameters(), 0.01);
+    Sync sync = worker.attach(model->module(), optimizer, "bsp");
+    const double before = loss_of(*model, batch_of(0, 0)).item<double>();
+    sync.begin_step();
+    loss_of(*model, batch_of(0, 0)).backward();
+    sync.step();
+    EXPECT_GT(loss_of(*model, batch_of(0, 0)).item<double>(), before);
+  });
+}
+
+TEST(Sync, RefusesLbfgs) {
+  const std::string said = refusal([] {
+    run(*make_threads_launcher({.cluster = {.workers = 1}}), [&](Worker& worker) {
+      const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
+      torch::optim::LBFGS optimizer(model->module().parameters());
+      worker.attach(model->module(), optimizer, "bsp");
+    });
+  });
+  EXPECT_NE(said.find("AdamW"), std::string::npos) << said;
+}
+
+TEST(Sync, ResumesWhatDoesNotSayHowManyStepsWereTaken) {
+  run(*make_threads_launcher({.cluster = {.workers = 1}}), [&](Worker& worker) {
+    const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
+    torch::optim::SGD optimizer(model->module().parameters(), 0.05);
+    Sync sync = worker.attach(model->module(), optimizer, "bsp");
+    std::map<std::string, at::Tensor> state = sync.save();
+    EXPECT_EQ(state.erase("number/steps_taken"), 1u);
+    EXPECT_NO_THROW(sync.load(state));
+  });
+}
+
 TEST(Sync, RefusesStrategiesThatMustStepForAnotherOptimizer) {
   for (const char* const strategy :
        {"asp", "eager", "ds_sync:overlap=backward,buckets=2", "local_sgd:slots=average"}) {

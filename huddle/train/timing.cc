@@ -39,11 +39,10 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
                  .keeps_blocked = options.keeps_blocked});
   log.parameters = elements;
   log.has_own_pace = loop.traits().pace == Pace::own;
-  bool go_on = true;
-  while (go_on && (log.has_own_pace || loop.next_step().value < options.steps)) {
+  while (!loop.is_over()) {
     loop.begin();
     loop.replay_backward();
-    go_on = loop.end().go_on;
+    loop.end();
     observer(log.add(endpoint.self(), loop.take(), std::numeric_limits<double>::quiet_NaN()));
   }
   loop.finish();

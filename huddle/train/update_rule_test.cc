@@ -14,6 +14,7 @@
 
 #include "huddle/base/error.h"
 #include "huddle/base/random.h"
+#include "huddle/replica/replica.h"
 
 namespace huddle {
 namespace {
@@ -157,6 +158,18 @@ TEST(UpdateRule, GivesTheSameBitsWholeAndInParts) {
         EXPECT_TRUE(whole.equal(trained_by_rule(options, 1009, cut_at, type)))
             << type << " cut at " << cut_at;
     }
+  }
+}
+
+TEST(UpdateRule, ClipsAsTorchDoes) {
+  for (Random::Seed seed = 0; seed < 200; ++seed) {
+    const at::Tensor values = random_values(50, seed).to(at::kFloat);
+    at::Tensor parameter = at::zeros({50});
+    parameter.mutable_grad() = values.clone();
+    torch::nn::utils::clip_grad_norm_(std::vector<at::Tensor>{parameter}, 0.7);
+    Replica replica(at::zeros({50}), values, at::zeros({0}), {50}, UpdateRule({}));
+    replica.clip_gradients(0.7);
+    EXPECT_TRUE(at::equal(replica.gradients(), parameter.grad())) << seed;
   }
 }
 

@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "huddle/base/error.h"
 #include "huddle/base/group.h"
 
 namespace huddle {
@@ -50,10 +51,12 @@ void write(std::vector<double>& numbers, const Value& value) {
 
 void read(std::span<const double>& numbers, Group& group);
 
-// Reads from the front of `numbers` and leaves the rest.
+// Reads from the front of `numbers` and leaves the rest. Throws LogicError on a message that is too
+// short for what it says of itself.
 template <typename Value>
 void read(std::span<const double>& numbers, Value& value) {
   if constexpr (Number<Value>) {
+    check(!numbers.empty(), "a message is shorter than its fields");
     value = static_cast<Value>(numbers.front());
     numbers = numbers.subspan(1);
   } else if constexpr (requires { Value::fields(value); }) {
@@ -63,6 +66,7 @@ void read(std::span<const double>& numbers, Value& value) {
   } else {
     std::size_t size = 0;
     read(numbers, size);
+    check(size <= numbers.size(), "a message is shorter than its list");
     value.resize(size);
     for (auto& each : value) read(numbers, each);
   }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,7 +33,8 @@ struct Numbered {
   static auto fields(auto& self) { return std::tie(self.number, self.request); }
 };
 
-// One worker's side. At most one request waits for its reply at a time.
+// One worker's side, used by its own thread. At most one request waits for its reply at a time.
+// Endpoint and service outlive it.
 template <typename Request, typename Reply>
 class Client {
  public:
@@ -46,7 +48,7 @@ class Client {
     send(request);
   }
 
-  // To the last `ask`. Waits for it.
+  // To the last `ask`. Waits for it. REQUIRES: an `ask` that has had no reply.
   Reply reply() {
     service_.wait(replied_);
     return from_tensor<Reply>(reply_);
@@ -74,7 +76,8 @@ class Client {
   Pending sent_;
 };
 
-// The program's side: requests in the order of their arrival.
+// The program's side, used by it alone: requests in the order of their arrival. The endpoint is the
+// program's own.
 template <typename Request>
 class Requests {
  public:
@@ -91,8 +94,8 @@ class Requests {
     Request request;
   };
 
-  // Waits for the next one. Throws PeerLost once for each worker that has ended, after all that it
-  // had sent.
+  // Waits for the next one, for as long as it takes. Throws PeerLost once for each worker that has
+  // ended, after all that it had sent.
   Event next() {
     std::vector<Pending*> receives;
     for (Letter& letter : letters_) receives.push_back(&letter.receive);

@@ -39,7 +39,6 @@ class Service {
 
   bool is_here() const { return endpoint_.self() == terms_.host; }
   WorkerId host() const { return terms_.host; }
-  Deadline deadline() const { return terms_.deadline; }
 
   // Runs `program` beside this worker. What it uses outlives this. REQUIRES: is_here(), once.
   void start(std::function<void(Endpoint&)> program);

@@ -17,7 +17,7 @@ namespace {
 
 using Kind = ScheduleOptions::Kind;
 
-constexpr std::string_view kNoRadices = "auto";
+constexpr std::string_view kAutoRadices = "auto";
 
 // What changes the groups from step to step (schedule_kinds.h); `fixed`, the ablation, does not.
 constexpr std::array<std::pair<std::string_view, Kind>, 6> kKinds = {{{"grid", Kind::grid},
@@ -30,14 +30,10 @@ constexpr std::array<std::pair<std::string_view, Kind>, 6> kKinds = {{{"grid", K
 std::vector<KeyInfo> keys() {
   std::vector<std::string> kinds;
   for (const auto& [name, kind] : kKinds) kinds.emplace_back(name);
-  return {{.name = "schedule",
-           .type = KeyInfo::Type::choice,
-           .fallback = "grid",
-           .help = "how the groups change from step to step",
-           .choices = kinds},
+  return {choice_key("schedule", "grid", "how the groups change from step to step", kinds),
           {.name = "radices",
            .type = KeyInfo::Type::text,
-           .fallback = std::string(kNoRadices),
+           .fallback = std::string(kAutoRadices),
            .help = "sizes of a grid's groups by phase, as 4x4; auto: as square as possible"},
           {.name = "cross_every",
            .fallback = "1",
@@ -74,14 +70,15 @@ Schedule schedule_of(const Options& options, const Cluster& cluster) {
                                  [&](const auto& known) { return known.first == name; });
   check(kind != kKinds.end(), "a schedule that the keys do not list");
   const std::string& radices = options.text("radices");
-  const ScheduleOptions chosen{
-      .kind = kind->second,
-      .radices = radices == kNoRadices ? std::vector<int>() : parse_counts("radices", radices, 'x'),
-      .topology = cluster.topology,
-      .cross_every = static_cast<int>(options.integer("cross_every")),
-      .group = static_cast<int>(options.integer("group")),
-      .global_every = static_cast<int>(options.integer("global_every")),
-      .seed = static_cast<Random::Seed>(options.integer("seed"))};
+  const ScheduleOptions chosen{.kind = kind->second,
+                               .radices = radices == kAutoRadices
+                                              ? std::vector<int>()
+                                              : parse_counts("radices", radices, 'x'),
+                               .topology = cluster.topology,
+                               .cross_every = static_cast<int>(options.integer("cross_every")),
+                               .group = static_cast<int>(options.integer("group")),
+                               .global_every = static_cast<int>(options.integer("global_every")),
+                               .seed = static_cast<Random::Seed>(options.integer("seed"))};
   refuse_idle_keys(chosen, options);
   return make_schedule(chosen, cluster.workers);
 }

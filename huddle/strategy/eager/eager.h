@@ -6,12 +6,12 @@
 //   m_r = (1/N) * sum_i s_i;      x <- x - lr * update(m_r), on every worker, in the order of
 //   rounds
 //
-// Published: partial collectives in which the others' progress threads take part on their behalf;
-// solo (whoever is first begins the round) and majority (one worker, drawn for each round from a
-// seed that all share, begins it when it is ready, so that half of the others are ready before it
-// in expectation); stale gradients are added to the next contribution; 1/N whoever contributed.
+// solo: whoever is first begins the round; majority: one worker, drawn for each round from a seed
+// that all share, begins it when it is ready, so that half of the others are ready before it in
+// expectation. Stale gradients are added to the next contribution; 1/N whoever contributed. What of
+// this is published, what reconstructed: docs/strategies/eager.md.
 //
-// Ours: (1) A program beside each worker takes part in the averages. (2) A worker that was late
+// (1) A program beside each worker takes part in the averages. (2) A worker that was late
 // finds one or more finished rounds: it applies all of them, in order, and goes on computing
 // without waiting; one that finds none waits for the round to come. A round is applied with the
 // learning rate of whoever began it. So replicas that have seen equally many rounds are equal to

@@ -16,7 +16,7 @@ MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
   }
   return [how, algorithm](const StrategyContext& context) {
     PartialRounds::How with_deadline = how;
-    with_deadline.averaging = by(algorithm, context);
+    with_deadline.averaging = averaging_by(algorithm, context);
     return make_eager(with_deadline, context);
   };
 }

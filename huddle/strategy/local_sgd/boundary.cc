@@ -37,7 +37,7 @@ Boundary::Boundary(const Composition& parts, const StrategyContext& context)
       velocity_(like(replica_.parameters(), overwrites(parts) && has_outer(parts))),
       statistics_travelling_(like(replica_.statistics(), statistics_travel_late(parts))),
       statistics_sent_(like(replica_.statistics(), statistics_travel_late(parts))),
-      exchange_(replica_, by(parts.algorithm, context),
+      exchange_(replica_, averaging_by(parts.algorithm, context),
                 {.slots = parts.slots,
                  .statistics = parts.statistics,
                  .in_place_of_parameters = travelling_,

@@ -16,7 +16,7 @@ class PReduce final : public Strategy {
       : endpoint_(context.endpoint),
         meter_(context.meter),
         steps_asked_(context.steps),
-        average_(context.endpoint, context.replica, by(options.algorithm, context)),
+        average_(context.endpoint, context.replica, averaging_by(options.algorithm, context)),
         controller_(options.groups, options.weights, context) {
     context.replica.cut(1);
   }

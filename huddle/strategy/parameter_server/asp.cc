@@ -34,7 +34,7 @@ class Asp final : public Strategy {
       for (const Bucket& bucket : replica_.buckets()) servers_.push(bucket);
     }
     reply_ = servers_.pull(from);
-    return Update::elsewhere;
+    return Update::done;
   }
 
   Outcome parameters_updated(Step) override {
@@ -58,6 +58,9 @@ class Asp final : public Strategy {
     ServerState state = servers_.initial_state();
     state.load(archive);
     servers_.resume(std::move(state));
+    if (!archive.numbers.contains("run_updates"))
+      throw UsageError(
+          "the checkpoint does not say how far the run was (run_updates). Begin anew.");
     reply_.updates = archive.numbers.at("run_updates");
   }
 

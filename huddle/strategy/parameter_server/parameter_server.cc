@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* kParameters = "server_parameters";
 constexpr const char* kUpdates = "server_updates";
+constexpr const char* kUpdatesBefore = "server_updates_before";
 
 std::string slot_name(std::size_t index) { return concat("server_slot_", index); }
 
@@ -22,6 +23,7 @@ std::string slot_name(std::size_t index) { return concat("server_slot_", index);
 
 void ServerState::save(Archive& archive) const {
   archive.numbers[kUpdates] = updates;
+  archive.numbers[kUpdatesBefore] = updates_before;
   archive.tensors[kParameters] = parameters;
   for (std::size_t i = 0; i < slots.size(); ++i) archive.tensors[slot_name(i)] = slots[i];
 }
@@ -41,6 +43,8 @@ void ServerState::load(const Archive& archive) {
   for (std::size_t i = 0; i < slots.size(); ++i) tensor(slot_name(i), slots[i]);
   require(archive.numbers.contains(kUpdates), kUpdates);
   updates = archive.numbers.at(kUpdates);
+  const auto before = archive.numbers.find(kUpdatesBefore);
+  updates_before = before != archive.numbers.end() ? before->second : 0;
 }
 
 at::Tensor shard_of(const at::Tensor& flat, const Replica& replica, WorkerId host, int workers) {
@@ -95,6 +99,7 @@ ServerState ParameterServer::state(Endpoint& endpoint) const {
     copy.parameters = state_.parameters.clone();
     for (const at::Tensor& slot : state_.slots) copy.slots.push_back(slot.clone());
     copy.updates = state_.updates;
+    copy.updates_before = state_.updates_before;
   });
   return copy;
 }
@@ -148,7 +153,8 @@ void ParameterServer::apply(const Pusher& from) {
   ++state_.updates;
   // The rate is scaled, not the gradient: rules that normalise gradients would undo that.
   rule_.apply(state_.parameters, from.gradients, state_.slots,
-              from_tensor<Push>(from.push).learning_rate / divisor, state_.updates);
+              from_tensor<Push>(from.push).learning_rate / divisor,
+              state_.updates_before + state_.updates);
 }
 
 // Everybody whose reply is due.

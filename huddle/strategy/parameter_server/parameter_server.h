@@ -50,6 +50,7 @@ struct ServerState {
   at::Tensor parameters;
   std::vector<at::Tensor> slots;  // In the order of UpdateRule::slot_names.
   std::int64_t updates = 0;
+  std::int64_t updates_before = 0;  // Of the slots, by a warm-up; Adam's correction counts them.
 
   // `load` copies into the tensors. Throws UsageError where the archive does not hold such a state.
   void save(Archive& archive) const;

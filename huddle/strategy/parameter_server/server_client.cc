@@ -1,7 +1,5 @@
 #include "huddle/strategy/parameter_server/server_client.h"
 
-#include <ATen/ops/zeros_like.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -72,13 +70,15 @@ ServerState ServerClient::state() const {
   return server_ ? server_->state(endpoint_) : resumed_ ? *resumed_ : initial_state();
 }
 
+// What a warm-up has made of the optimizer's state goes on here.
 ServerState ServerClient::initial_state() const {
-  ServerState state{.parameters = shard_of(replica_.parameters(), replica_, endpoint_.self(),
-                                           endpoint_.workers()),
+  const auto shard = [&](const at::Tensor& flat) {
+    return shard_of(flat, replica_, endpoint_.self(), endpoint_.workers());
+  };
+  ServerState state{.parameters = shard(replica_.parameters()),
                     .slots = {},
-                    .updates = 0};
-  for (std::size_t i = 0; i < replica_.slots().size(); ++i)
-    state.slots.push_back(at::zeros_like(state.parameters));
+                    .updates_before = replica_.updates()};
+  for (const Slot& slot : replica_.slots()) state.slots.push_back(shard(slot.values));
   return state;
 }
 
