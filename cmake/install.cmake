@@ -16,6 +16,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/huddle DESTINATION ${CMAKE_INSTALL_INCLU
   PATTERN "cli" EXCLUDE
   PATTERN "local" EXCLUDE
   PATTERN "page" EXCLUDE
+  REGEX "/report/(fields|json_kinds|record_fields)\\.h$" EXCLUDE
+  REGEX "/compare/result_fields\\.h$" EXCLUDE
   REGEX "/sim/(platform|scheduler|link_watch)\\.h$" EXCLUDE
   REGEX "/threads/(scheduler|steady_condition|wire)\\.h$" EXCLUDE)
 

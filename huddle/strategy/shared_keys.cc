@@ -16,6 +16,16 @@ KeyInfo choice_key(const char* name, const char* fallback, const char* help,
           .choices = std::move(choices)};
 }
 
+KeyInfo algorithm_key() {
+  return choice_key(
+      "algorithm", "default",
+      "how a group averages; default: pair for 2, halving_doubling up to 128 kB, else "
+      "ring",
+      algorithm_names());
+}
+
+KeyInfo seed_key(const char* help) { return {.name = "seed", .fallback = "0", .help = help}; }
+
 void refuse_idle(const Options& options, const char* key, const std::string& reason) {
   if (!options.is_given(key)) return;
   throw UsageError(concat(key, "=", options.text(key), " would do nothing: ", reason, ", or leave ",

@@ -18,6 +18,10 @@ KeyInfo choice_key(const char* name, const char* fallback, const char* help,
 // why and how it would have something to do.
 void refuse_idle(const Options& options, const char* key, const std::string& reason);
 
+// How groups average, with the fallback `default`; and a seed.
+KeyInfo algorithm_key();
+KeyInfo seed_key(const char* help = "of the draw");
+
 // Of strategies with a schedule.
 KeyInfo global_every_key();
 

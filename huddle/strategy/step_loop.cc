@@ -31,6 +31,7 @@ void StepLoop::begin(int passes) {
            .begin = endpoint_.is_virtual() && step_ > first_ ? last_.end : ready_at_,
            .learning_rate = replica_.learning_rate()};
   endpoint_.compute(step_, 0);  // Errors name this step.
+  start();
   strategy_->before_forward(step_);
   passes_ = passes;
   endpoint_.compute(step_,
@@ -74,7 +75,12 @@ bool StepLoop::is_over() const {
   return !last_.outcome.go_on || (counts && step_.value >= options_.steps);
 }
 
+void StepLoop::start() {
+  if (!std::exchange(has_started_, true)) strategy_->start();
+}
+
 void StepLoop::finish() {
+  start();
   strategy_->finish();
   // Workers' last steps may have told them of other moments, but the run is over for all.
   if (traits_.pace == Pace::own && options_.steps > 0)

@@ -101,6 +101,7 @@ class StepLoop {
   void load(const Archive& archive);
 
  private:
+  void start();
   const Outcome& count(Outcome outcome);
 
   Endpoint& endpoint_;
@@ -108,6 +109,7 @@ class StepLoop {
   const LoopOptions options_;
   const Traits traits_;
   Meter meter_;
+  bool has_started_ = false;
   Step first_;  // Of this run; a resumed one's is not 0.
   Step step_;   // The next one.
   std::int64_t steps_taken_ = 0;

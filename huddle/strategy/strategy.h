@@ -69,6 +69,10 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
+  // Called once, before the first step or `finish`: from now on the replica holds the model that
+  // training begins with, and a resumed run has been loaded.
+  virtual void start() {}
+
   // Waits for whatever the forward pass needs.
   virtual void before_forward(Step) {}
 

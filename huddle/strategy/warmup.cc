@@ -1,6 +1,7 @@
 #include "huddle/strategy/warmup.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
@@ -36,7 +37,9 @@ class Warmup final : public Strategy {
 
   void before_forward(Step step) override {
     is_over_ = step.value >= warmup_.steps;
-    if (is_over_) strategy_->before_forward(step);
+    if (!is_over_) return;
+    begin_strategy();
+    strategy_->before_forward(step);
   }
 
   void gradients_ready(Step step, const Bucket& bucket) override {
@@ -66,7 +69,10 @@ class Warmup final : public Strategy {
     return is_over_ ? of_the_run(strategy_->skipped(step)) : outcome(step);
   }
 
-  void finish() override { strategy_->finish(); }
+  void finish() override {
+    begin_strategy();
+    strategy_->finish();
+  }
   std::map<std::string, at::Tensor> models() const override {
     return is_over_ ? strategy_->models() : std::map<std::string, at::Tensor>();
   }
@@ -85,6 +91,10 @@ class Warmup final : public Strategy {
   }
 
  private:
+  void begin_strategy() {
+    if (!std::exchange(has_begun_, true)) strategy_->start();
+  }
+
   // Where nobody counts steps but the strategy, it would go on after a run that is over by now.
   Outcome outcome(Step step) const {
     const bool is_last =
@@ -102,6 +112,7 @@ class Warmup final : public Strategy {
   const std::int64_t run_steps_;
   const Group everyone_;
   bool is_over_ = false;
+  bool has_begun_ = false;  // What follows.
   const std::unique_ptr<Strategy> strategy_;
   GradientAveraging gradients_;  // Of the buckets that the strategy has cut.
 };

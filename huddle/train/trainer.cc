@@ -61,9 +61,8 @@ class WorkerLoop {
   }
 
   void run() {
-    bool go_on = true;
-    while (go_on && may_begin_a_step()) {
-      go_on = take_step();
+    while (!sync_.is_over() && is_let_in()) {
+      take_step();
       if (!log_.has_own_pace && options_.save && options_.save_every > 0 &&
           log_.steps_done % options_.save_every == 0 && log_.steps_done < options_.steps)
         save();
@@ -79,11 +78,9 @@ class WorkerLoop {
 
  private:
   // Where steps are counted, the same on all workers.
-  bool may_begin_a_step() {
-    if (log_.has_own_pace) return true;
-    const Step next = sync_.next_step();
-    if (next.value >= options_.steps) return false;
-    log_.was_let_out = options_.gate != nullptr && !options_.gate->admits(next);
+  bool is_let_in() {
+    if (log_.has_own_pace || options_.gate == nullptr) return true;
+    log_.was_let_out = !options_.gate->admits(sync_.next_step());
     return !log_.was_let_out;
   }
 
@@ -97,8 +94,7 @@ class WorkerLoop {
     swa_.complete(sync_.replica().parameters());
   }
 
-  // Returns false when the strategy says that training is over.
-  bool take_step() {
+  void take_step() {
     const Step step = sync_.next_step();
     sync_.set_learning_rate(rate_.at(sync_.progress()));
     sync_.begin_step(options_.accumulate);
@@ -115,7 +111,6 @@ class WorkerLoop {
     snapshots_->offer(outcome.progress, log_.seconds, sync_.replica());
     swa_.offer(outcome.progress, sync_.replica().parameters());
     look_at(loss, step);
-    return outcome.go_on;
   }
 
   // Ends the run for everybody once it has diverged. Nobody is lost: all are stopped, whatever they

@@ -5,6 +5,7 @@
 #include "huddle/base/error.h"
 #include "huddle/base/random.h"
 #include "huddle/strategy/ad_psgd/pair_averages.h"
+#include "huddle/strategy/shared_keys.h"
 #include "huddle/strategy/step_budget.h"
 
 namespace huddle {
@@ -24,9 +25,10 @@ class AdPsgd final : public Strategy {
     replica_.cut(1);
   }
 
+  void start() override { averages_.start(); }
+
   // g <- gradient at x_i; at the same time the mean of x_i and x_j, for both.
   void before_forward(Step step) override {
-    averages_.start();
     budget_.ask();
     group_ = Group({self_});
     if (!averages_.is_active() || averages_.others().empty()) return;
@@ -55,7 +57,6 @@ class AdPsgd final : public Strategy {
   }
 
   void finish() override {
-    averages_.start();
     averages_.leave();
     averages_.settle();
     averages_.with_copy([&](const at::Tensor& copy) { replica_.parameters().copy_(copy); });
@@ -113,7 +114,7 @@ StrategyEntry ad_psgd_entry() {
   return {
       .info = {.name = "ad_psgd",
                .summary = "AD-PSGD: averages with one random peer at a time while it computes",
-               .keys = {{.name = "seed", .fallback = "0", .help = "of the draw of peers"}}},
+               .keys = {seed_key("of the draw of peers")}},
       .prepare = prepare,
       .traits = [](const Options&) { return Traits{.pace = Pace::own, .survives_loss = true}; }};
 }

@@ -33,7 +33,6 @@ PairAverages::PairAverages(const StrategyContext& context)
 }
 
 void PairAverages::start() {
-  if (copy_.defined()) return;
   copy_ = replica_.parameters().clone();
   sent_ = at::empty_like(copy_);
   received_ = at::empty_like(copy_);

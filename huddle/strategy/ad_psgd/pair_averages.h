@@ -24,8 +24,7 @@ class PairAverages {
  public:
   explicit PairAverages(const StrategyContext& context);
 
-  // From now on passive workers answer. Not before the first step: only then is the model that
-  // everybody begins with in the replica. Further calls do nothing.
+  // The copy is the replica's model, and passive workers answer from now on. Once, and first.
   void start();
 
   bool is_active() const { return is_active_; }

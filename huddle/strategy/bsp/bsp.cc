@@ -57,25 +57,21 @@ Schedule everybody_at_every_step(const Options&, const Cluster& cluster) {
 }  // namespace
 
 StrategyEntry bsp_entry() {
-  return {
-      .info = {.name = "bsp",
-               .summary = "synchronous SGD: everybody's gradients are averaged at every step",
-               .keys = {choice_key("algorithm", "default",
-                                   "how a group averages; default: pair for 2, halving_doubling up "
-                                   "to 128 kB, else ring",
-                                   algorithm_names()),
-                        buckets_key(),
-                        {.name = "lanes",
-                         .fallback = "1",
-                         .help = "how many buckets may travel side by side",
-                         .minimum = 1,
-                         .maximum = kGradientLanes},
-                        choice_key(
-                            "overlap", "backward",
-                            "backward: buckets travel while backward goes on; none: after it",
-                            {"backward", "none"})}},
-      .prepare = prepare,
-      .schedule = everybody_at_every_step};
+  return {.info = {.name = "bsp",
+                   .summary = "synchronous SGD: everybody's gradients are averaged at every step",
+                   .keys = {algorithm_key(),
+                            buckets_key(),
+                            {.name = "lanes",
+                             .fallback = "1",
+                             .help = "how many buckets may travel side by side",
+                             .minimum = 1,
+                             .maximum = kGradientLanes},
+                            choice_key(
+                                "overlap", "backward",
+                                "backward: buckets travel while backward goes on; none: after it",
+                                {"backward", "none"})}},
+          .prepare = prepare,
+          .schedule = everybody_at_every_step};
 }
 
 }  // namespace huddle

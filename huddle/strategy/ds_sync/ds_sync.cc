@@ -45,7 +45,7 @@ std::vector<KeyInfo> keys() {
            .help = "size of the groups of random and fixed; 0: about the square root of all",
            .maximum = 1 << 20},
           global_every_key(),
-          {.name = "seed", .fallback = "0", .help = "of random groups"}};
+          seed_key("of random groups")};
 }
 
 // Throws UsageError when a key was set that `kind` does not have.

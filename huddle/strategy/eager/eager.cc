@@ -25,7 +25,7 @@ class Eager final : public Strategy {
     replica_.cut(1);
   }
 
-  void before_forward(Step) override { start(); }
+  void start() override { rounds_.start(replica_.gradients()); }
 
   // All rounds that have finished are applied here; the caller ends the newest one's update.
   Update before_update(Step) override {
@@ -46,7 +46,6 @@ class Eager final : public Strategy {
 
   // Takes part until everybody leaves: all replicas end after the same round.
   void finish() override {
-    start();
     rounds_.leave();
     for (bool is_over = false; !is_over;)
       for (const PartialRound& round : take()) {
@@ -65,12 +64,6 @@ class Eager final : public Strategy {
   }
 
  private:
-  void start() {
-    if (is_started_) return;
-    is_started_ = true;
-    rounds_.start(replica_.gradients());
-  }
-
   std::vector<PartialRound> take() {
     const Time from = endpoint_.now();
     std::vector<PartialRound> rounds = rounds_.take(replica_.learning_rate());
@@ -106,7 +99,6 @@ class Eager final : public Strategy {
   const double clip_norm_;
   const std::int64_t budget_;  // Gradients of all workers together; 0: nobody knows.
   const Group everyone_;
-  bool is_started_ = false;
   std::int64_t gradients_ = 0;  // In the rounds that this worker has applied.
   PartialRounds rounds_;
 };

@@ -32,7 +32,7 @@ StrategyEntry eager_entry() {
                             "mode", "majority",
                             "who begins a round: a worker drawn at random, or whoever is first",
                             {"majority", "solo"}),
-                        {.name = "seed", .fallback = "0", .help = "of the draw"},
+                        seed_key(),
                         choice_key("algorithm", "default",
                                    "how gradients are averaged; default: as bsp chooses",
                                    algorithm_names())}},

@@ -53,10 +53,7 @@ SpecInfo info(Preset preset) {
                       "BatchNorm statistics: kept by each worker, averaged at boundaries, or "
                       "measured anew for evaluation",
                       {"keep", "average", "recompute"}),
-           choice_key("algorithm", "default",
-                      "how a group averages; default: pair for 2, halving_doubling up to 128 kB, "
-                      "else ring",
-                      algorithm_names())})
+           algorithm_key()})
     info.keys.push_back(std::move(key));
   return info;
 }

@@ -25,7 +25,7 @@ ControllerService::ControllerService(const GroupFormerOptions& groups, const Wei
       client_(context.endpoint, service_, kControllerLane, longest_assignment(groups.group)) {}
 
 void ControllerService::start(std::int64_t steps, std::int64_t done) {
-  if (!service_.is_here() || service_.has_started()) return;
+  if (!service_.is_here()) return;
   const std::int64_t workers = endpoint_.workers();
   options_.steps_before = workers * done;
   options_.former.budget = std::max<std::int64_t>(1, workers * (steps - done));

@@ -20,7 +20,7 @@ class ControllerService {
                     const StrategyContext& context);
 
   // On its host, begins to answer, for a run of `steps` steps of each worker of which `done` are
-  // done. Once; further calls do nothing.
+  // done. Once.
   void start(std::int64_t steps, std::int64_t done);
   bool has_started() const { return service_.has_started(); }
 

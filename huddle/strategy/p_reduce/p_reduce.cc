@@ -21,8 +21,7 @@ class PReduce final : public Strategy {
     context.replica.cut(1);
   }
 
-  // Not earlier: only now is it known whether the run is resumed.
-  void before_forward(Step) override { controller_.start(steps_asked_, steps_done_); }
+  void start() override { controller_.start(steps_asked_, steps_done_); }
 
   Outcome parameters_updated(Step) override {
     const Time from = endpoint_.now();
@@ -41,7 +40,6 @@ class PReduce final : public Strategy {
 
   // The controller's host stays until nobody needs the controller any more.
   void finish() override {
-    controller_.start(steps_asked_, steps_done_);
     controller_.leave();
     steps_done_ = std::max(steps_done_, steps_asked_);
   }

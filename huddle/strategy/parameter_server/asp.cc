@@ -21,7 +21,7 @@ class Asp final : public Strategy {
     replica_.cut(bucket_count(buckets, replica_));
   }
 
-  void before_forward(Step) override { servers_.start(); }
+  void start() override { servers_.start(); }
 
   void gradients_ready(Step, const Bucket& bucket) override {
     if (clip_norm_ == 0) servers_.push(bucket);  // Clipping needs the norm of all.
@@ -44,10 +44,7 @@ class Asp final : public Strategy {
   Outcome skipped(Step) override { return {.progress = progress(), .go_on = reply_.go_on}; }
 
   // Everybody ends with the servers' final model, and serves until then.
-  void finish() override {
-    servers_.start();
-    servers_.leave();
-  }
+  void finish() override { servers_.leave(); }
 
   void save(Archive& archive) const override {
     archive.numbers["run_updates"] = reply_.updates;

@@ -26,7 +26,6 @@ ServerClient::ServerClient(ServerOptions server, const StrategyContext& context)
 }
 
 void ServerClient::start() {
-  if (server_) return;
   server_ =
       std::make_unique<ParameterServer>(replica_, resumed_ ? std::move(*resumed_) : initial_state(),
                                         options_, endpoint_.self(), endpoint_.workers());

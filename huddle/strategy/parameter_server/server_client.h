@@ -23,8 +23,7 @@ class ServerClient {
   // Sets what `server` leaves to the context: who counts, budget and deadline.
   ServerClient(ServerOptions server, const StrategyContext& context);
 
-  // Starts the server beside this worker. Not before the first step: only then is the model that
-  // everybody begins with in the replica. Further calls do nothing.
+  // Starts the server beside this worker, with the replica's model. Once, and first.
   void start();
 
   // A bucket's gradients travel to the servers.

@@ -3,6 +3,7 @@
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
 #include "huddle/strategy/scheduled.h"
+#include "huddle/strategy/shared_keys.h"
 
 namespace huddle {
 namespace {
@@ -31,7 +32,7 @@ StrategyEntry random_groups_entry() {
                  .help = "the size of a group; some have one member less",
                  .minimum = 2,
                  .maximum = 1 << 20},
-                {.name = "seed", .fallback = "0", .help = "of the draw"}}},
+                seed_key()}},
       schedule_of);
 }
 
