@@ -378,11 +378,12 @@ class Endings(TemporaryFolder):
     def test_a_run_that_diverges_ends_and_keeps_its_files(self):
         common = ("train", "--workers", 3, "--data", "quadratic", "--lr", "1e6")
         answer = huddle(*common, "--steps", 100000, "--out", self.folder / "out", "--save", self.folder / "saved",
-                        "--save-every", 1)
+                        "--save-every", 1, "--compute", "0.1ms", "--slow", "1:2", "--slow", "2:3")
         self.assertEqual(answer.returncode, 1, answer.stderr)
         self.assertRegex(answer.stderr, r"the loss of worker \d was not finite in 20 steps in a row, \d to \d\d;")
         self.assertIn("--keep-going", answer.stderr)
         self.assertRegex(answer.stderr, "go on with: huddle train --resume .*saved")
+        self.assertRegex(answer.stderr, "--resume .* --compute 0.1ms --slow 1:2 --slow 2:3")
         summary = self.summary()
         self.assertEqual(summary["status"], "diverged")
         self.assertRegex(summary["warnings"][-1], r"the loss of worker \d")

@@ -90,9 +90,9 @@ Topology parse_racks(std::string_view text, int workers) {
     return in_equal_racks({.racks = shape[0], .workers = shape[1]});
   int racks = std::clamp(are_listed ? static_cast<int>(shape.size()) : shape.front(), 1, workers);
   while (workers % racks != 0) --racks;
-  throw UsageError(concat("--racks ", text, " does not make ", workers,
-                          " workers (racks x workers per rack, or the workers of each as 4+4+2); "
-                          "for example --racks ",
+  throw UsageError(concat("--racks ", text, " does not make the ", workers,
+                          " workers that there are (racks x workers per rack, or the workers of "
+                          "each as 4+4+2); give --workers with as many, or for example --racks ",
                           racks, "x", workers / racks, "."));
 }
 

@@ -55,7 +55,10 @@ SlotPolicy slot_policy(const Options& options) {
 
 void check_slots(const Options& options, const StrategySetting& setting) {
   if (slot_policy(options) == SlotPolicy::keep) return;
-  require_rule(setting, concat("slots=", options.text("slots"), " treats the optimizer's state"));
+  if (!setting.update)
+    throw UsageError(concat("slots=", options.text("slots"),
+                            " treats the optimizer's state, and this optimizer keeps its own: use "
+                            "slots=keep, or SGD, Adam or AdamW with one parameter group."));
   if (!UpdateRule(*setting.update).slot_names().empty()) return;
   throw UsageError(concat("slots=", options.text("slots"),
                           " needs an optimizer that has slots; sgd without momentum has none. "

@@ -235,7 +235,7 @@ void complete(Summary& summary, const TrainConfig& config, std::string status) {
 }
 
 // What there is to go on from, for a run that ended before its time.
-void tell_of_checkpoints(const TrainConfig& config) {
+void tell_of_checkpoints(const CLI::App& command, const TrainConfig& config) {
   const CheckpointFolder folder(config.save);
   if (has_own_pace(config))
     fmt::print(
@@ -249,9 +249,10 @@ void tell_of_checkpoints(const TrainConfig& config) {
     return;
   }
   const std::int64_t step = folder.load_info().step;
+  std::vector<std::string> words{"huddle", "train", "--resume", config.save, "--save", config.save};
+  for (std::string& word : not_in_checkpoint(command)) words.push_back(std::move(word));
   fmt::print(stderr, "huddle: {} has the checkpoint of step {}{}; go on with: {}\n", config.save,
-             step, step < config.steps ? "" : ", the last",
-             shell_text({"huddle", "train", "--resume", config.save, "--save", config.save}));
+             step, step < config.steps ? "" : ", the last", shell_text(words));
 }
 
 // What this machine and engine cannot do for the run.
@@ -315,7 +316,7 @@ int train_command(const CLI::App& command, TrainConfig config) {
   if (!ending.message.empty()) fmt::print(stderr, "huddle: {}\n", ending.message);
   const bool is_interrupted = ending.status == "interrupted";
   if ((is_interrupted || ending.status == "diverged") && run.options.save)
-    tell_of_checkpoints(config);
+    tell_of_checkpoints(command, config);
   return is_interrupted ? 130 : result.error ? 1 : 0;
 }
 

@@ -66,6 +66,10 @@ struct TrainConfig {
 
 // Takes from the checkpoint in config.resume what the command line left open, and returns what it
 // says. Throws UsageError where the two disagree.
+// What was typed of a run's engine and cluster, which checkpoints do not keep: a run may go on
+// elsewhere.
+std::vector<std::string> not_in_checkpoint(const CLI::App& command);
+
 CheckpointInfo adopt_checkpoint(const CLI::App& command, TrainConfig& config);
 
 // The options that shape a run's bits, by name, as a checkpoint keeps them.

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <limits>
+#include <set>
 #include <sstream>
 #include <type_traits>
 #include <vector>
@@ -58,6 +59,20 @@ std::map<std::string, std::string> settings_of(const TrainConfig& config) {
   for (const TrainOption& each : all_train_options())
     if (each.is(TrainOption::Mark::saved)) values[each.name] = text_of(each, config);
   return values;
+}
+
+std::vector<std::string> not_in_checkpoint(const CLI::App& command) {
+  const std::set<std::string> not_again = {"--save",     "--resume", "--replace",
+                                           "--timeline", "--out",    "--epochs"};
+  std::vector<std::string> words;
+  for (const TrainOption& each : all_train_options()) {
+    if (each.is(TrainOption::Mark::saved) || not_again.contains(each.name)) continue;
+    for (const std::string& value : command[each.name]->results()) {
+      words.push_back(each.name);
+      if (!std::holds_alternative<bool TrainConfig::*>(each.value)) words.push_back(value);
+    }
+  }
+  return words;
 }
 
 CheckpointInfo adopt_checkpoint(const CLI::App& command, TrainConfig& config) {
