@@ -75,7 +75,7 @@ std::string about(const TimelineSubject& subject) {
       {"links", !subject.links.empty() ? "bytes per second on every link"
                 : subject.is_virtual   ? "none: every link of this cluster is unlimited"
                                        : "none: workers are threads of one process"}};
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 std::int64_t bytes_of(const Blocked& blocked) {
