@@ -12,21 +12,61 @@
 namespace huddle {
 namespace {
 
+// What a value is, where it is of that kind.
+
 template <typename Kind>
-const Kind* as(const ConfigEntry* entry) {
-  return std::get_if<Kind>(&entry->value.value);
+std::optional<Kind> as(const ConfigValue& value) {
+  const Kind* const kind = std::get_if<Kind>(&value.value);
+  return kind ? std::optional(*kind) : std::nullopt;
 }
 
-std::optional<double> as_number(const ConfigEntry* entry) {
-  if (const auto* whole = as<std::int64_t>(entry)) return static_cast<double>(*whole);
-  if (const auto* number = as<double>(entry)) return *number;
-  return {};
+std::optional<double> as_number(const ConfigValue& value) {
+  if (const auto whole = as<std::int64_t>(value)) return static_cast<double>(*whole);
+  return as<double>(value);
+}
+
+std::optional<double> as_amount(const ConfigValue& value) {
+  const auto number = as_number(value);
+  return number && *number >= 0 && std::isfinite(*number) ? number : std::nullopt;
+}
+
+std::optional<Step> as_step(const ConfigValue& value) {
+  const auto whole = as<std::int64_t>(value);
+  return whole && *whole >= 0 ? std::optional(Step{*whole}) : std::nullopt;
 }
 
 std::optional<int> as_count(const ConfigValue& value) {
-  const auto* whole = std::get_if<std::int64_t>(&value.value);
-  if (!whole || *whole < 0 || *whole > std::numeric_limits<int>::max()) return {};
-  return static_cast<int>(*whole);
+  const auto step = as_step(value);
+  if (!step || step->value > std::numeric_limits<int>::max()) return {};
+  return static_cast<int>(step->value);
+}
+
+template <typename Kind, std::optional<Kind> (*convert)(const ConfigValue&)>
+std::optional<std::vector<Kind>> as_list(const ConfigValue& value) {
+  const auto* list = std::get_if<std::vector<ConfigValue>>(&value.value);
+  if (!list) return {};
+  std::vector<Kind> items;
+  for (const ConfigValue& item : *list) {
+    auto converted = convert(item);
+    if (!converted) return {};
+    items.push_back(std::move(*converted));
+  }
+  return items;
+}
+
+std::optional<std::vector<std::string>> as_texts(const ConfigValue& value) {
+  if (auto text = as<std::string>(value)) return std::vector{std::move(*text)};
+  return as_list<std::string, as<std::string>>(value);
+}
+
+std::optional<std::pair<int, int>> as_pair(const ConfigValue& value) {
+  const auto counts = as_list<int, as_count>(value);
+  if (!counts || counts->size() != 2) return {};
+  return std::pair(counts->front(), counts->back());
+}
+
+const ConfigTable* as_table(const ConfigEntry* entry) {
+  return entry ? std::get_if<ConfigTable>(&entry->value.value) : nullptr;
 }
 
 std::string unknown(std::string_view what, std::string_view place, const std::string& word,
@@ -73,12 +113,19 @@ void ConfigSection::needs(std::initializer_list<const char*> keys) {
     if (table_ && !has(key)) refuse(concat("has no '", key, "', which it needs."));
 }
 
-std::optional<std::string> ConfigSection::text(const std::string& key) {
+template <typename Kind>
+std::optional<Kind> ConfigSection::value(const std::string& key, std::string_view rule,
+                                         Kind stand_in,
+                                         std::optional<Kind> (*convert)(const ConfigValue&)) {
   const ConfigEntry* entry = find(key);
   if (!entry) return {};
-  if (const auto* text = as<std::string>(entry)) return *text;
-  refuse_value(*entry, "a text in quotes");
-  return "";
+  if (auto value = convert(entry->value)) return value;
+  refuse_value(*entry, rule);
+  return stand_in;
+}
+
+std::optional<std::string> ConfigSection::text(const std::string& key) {
+  return value<std::string>(key, "a text in quotes", "", as<std::string>);
 }
 
 std::optional<std::string> ConfigSection::choice(const std::string& key,
@@ -86,7 +133,7 @@ std::optional<std::string> ConfigSection::choice(const std::string& key,
   const ConfigEntry* entry = find(key);
   if (!entry) return {};
   const std::vector<std::string> allowed(of.begin(), of.end());
-  const auto* text = as<std::string>(entry);
+  const auto text = as<std::string>(entry->value);
   if (text && std::find(allowed.begin(), allowed.end(), *text) != allowed.end()) return *text;
   const std::string suggestion = text ? nearest(*text, allowed) : "";
   refuse_value(*entry, concat("one of \"", joined(allowed, "\", \""), "\"",
@@ -95,47 +142,24 @@ std::optional<std::string> ConfigSection::choice(const std::string& key,
 }
 
 std::optional<bool> ConfigSection::flag(const std::string& key) {
-  const ConfigEntry* entry = find(key);
-  if (!entry) return {};
-  if (const auto* flag = as<bool>(entry)) return *flag;
-  refuse_value(*entry, "true or false");
-  return false;
+  return value(key, "true or false", false, as<bool>);
 }
 
 std::optional<double> ConfigSection::number(const std::string& key) {
-  const ConfigEntry* entry = find(key);
-  if (!entry) return {};
-  const std::optional<double> number = as_number(entry);
-  if (number && *number >= 0 && std::isfinite(*number)) return number;
-  refuse_value(*entry, "a number that is finite and not negative, for example 0.5");
-  return 0.5;
+  return value(key, "a number that is finite and not negative, for example 0.5", 0.5, as_amount);
 }
 
 std::optional<int> ConfigSection::count(const std::string& key) {
-  const ConfigEntry* entry = find(key);
-  if (!entry) return {};
-  if (const auto count = as_count(entry->value)) return count;
-  refuse_value(*entry, concat("a whole number between 0 and ", std::numeric_limits<int>::max()));
-  return 0;
+  return value(key, concat("a whole number between 0 and ", std::numeric_limits<int>::max()), 0,
+               as_count);
 }
 
 std::optional<Step> ConfigSection::step(const std::string& key) {
-  const ConfigEntry* entry = find(key);
-  if (!entry) return {};
-  if (const auto* whole = as<std::int64_t>(entry); whole && *whole >= 0) return Step{*whole};
-  refuse_value(*entry, "the whole number of a step, for example 0 for the first");
-  return Step{0};
+  return value(key, "the whole number of a step, for example 0 for the first", Step{0}, as_step);
 }
 
 std::optional<std::pair<int, int>> ConfigSection::pair(const std::string& key) {
-  const ConfigEntry* entry = find(key);
-  if (!entry) return {};
-  const auto* list = as<std::vector<ConfigValue>>(entry);
-  if (list && list->size() == 2)
-    if (const auto first = as_count((*list)[0]), second = as_count((*list)[1]); first && second)
-      return std::pair(*first, *second);
-  refuse_value(*entry, "two whole numbers, for example [0, 1]");
-  return std::pair(0, 1);
+  return value(key, "two whole numbers, for example [0, 1]", std::pair(0, 1), as_pair);
 }
 
 std::optional<double> ConfigSection::with_unit(const std::string& key, std::string_view example,
@@ -144,14 +168,14 @@ std::optional<double> ConfigSection::with_unit(const std::string& key, std::stri
                                                                std::string_view)) {
   const ConfigEntry* entry = find(key);
   if (!entry) return {};
-  if (const auto* text = as<std::string>(entry)) {
+  if (const auto text = as<std::string>(entry->value)) {
     try {
       return parse(concat("'", key, "' in ", title_), *text);
     } catch (const UsageError& error) {
       file_->report(entry->line, error.what());
       is_sound_ = false;
     }
-  } else if (as_number(entry)) {
+  } else if (as_number(entry->value)) {
     refuse_key(key, concat("is ", shown(entry->value), " without a unit; write for example \"",
                            example, "\"."));
   } else {
@@ -174,56 +198,27 @@ std::optional<double> ConfigSection::bytes(const std::string& key) {
 }
 
 std::optional<std::vector<std::string>> ConfigSection::texts(const std::string& key) {
-  const ConfigEntry* entry = find(key);
-  if (!entry) return {};
-  if (const auto* text = as<std::string>(entry)) return std::vector{*text};
-  std::vector<std::string> texts;
-  if (const auto* list = as<std::vector<ConfigValue>>(entry))
-    for (const ConfigValue& item : *list)
-      if (const auto* text = std::get_if<std::string>(&item.value)) texts.push_back(*text);
-  const auto* list = as<std::vector<ConfigValue>>(entry);
-  if (!list || list->size() != texts.size())
-    refuse_value(*entry, "a text, or a list of texts, [\"one\", \"two\"]");
-  return texts;
+  return value<std::vector<std::string>>(key, "a text, or a list of texts, [\"one\", \"two\"]", {},
+                                         as_texts);
 }
 
 std::optional<std::vector<int>> ConfigSection::counts(const std::string& key) {
-  const ConfigEntry* entry = find(key);
-  if (!entry) return {};
-  std::vector<int> counts;
-  const auto* list = as<std::vector<ConfigValue>>(entry);
-  if (list)
-    for (const ConfigValue& item : *list)
-      if (const auto count = as_count(item)) counts.push_back(*count);
-  if (!list || list->size() != counts.size())
-    refuse_value(*entry, "a list of whole numbers, for example [1, 2, 3]");
-  return counts;
+  return value<std::vector<int>>(key, "a list of whole numbers, for example [1, 2, 3]", {},
+                                 as_list<int, as_count>);
 }
 
 std::optional<std::string> ConfigSection::word(const std::string& key) {
-  const ConfigEntry* entry = find(key);
-  if (!entry) return {};
-  if (auto word = as_word(entry->value)) return word;
-  refuse_value(*entry, "a number, a text in quotes, or true or false");
-  return "";
+  return value<std::string>(key, "a number, a text in quotes, or true or false", "", as_word);
 }
 
 std::optional<std::vector<std::string>> ConfigSection::words(const std::string& key) {
-  const ConfigEntry* entry = find(key);
-  if (!entry) return {};
-  std::vector<std::string> words;
-  const auto* list = as<std::vector<ConfigValue>>(entry);
-  if (list)
-    for (const ConfigValue& item : *list)
-      if (auto word = as_word(item)) words.push_back(std::move(*word));
-  if (!list || list->size() != words.size())
-    refuse_value(*entry, "a list of numbers or texts, for example [0.05, 0.1]");
-  return words;
+  return value<std::vector<std::string>>(key, "a list of numbers or texts, for example [0.05, 0.1]",
+                                         {}, as_list<std::string, as_word>);
 }
 
 const ConfigTable* ConfigSection::table(const std::string& key) {
   const ConfigEntry* entry = find(key);
-  const auto* table = entry ? as<ConfigTable>(entry) : nullptr;
+  const ConfigTable* table = as_table(entry);
   if (entry && !table) refuse_value(*entry, concat(key, " = { key = value }"));
   return table;
 }
@@ -266,7 +261,7 @@ const ConfigEntry* ConfigFile::find(const std::string& name) {
 
 void ConfigFile::one(const std::string& name, const Read& read) {
   const ConfigEntry* entry = find(name);
-  const ConfigTable* table = entry ? as<ConfigTable>(entry) : nullptr;
+  const ConfigTable* table = as_table(entry);
   if (entry && !table)
     report(entry->line, concat("'", prefix_, name, "' is ", shown(entry->value),
                                "; write it as a section, [", prefix_, name, "]."));
@@ -307,7 +302,7 @@ void ConfigFile::report_unknown() {
       return std::find(names.begin(), names.end(), entry.key) != names.end();
     };
     if (is_asked(sections_) || is_asked(top_.asked_)) continue;
-    const bool is_section = as<ConfigTable>(&entry) || as_tables(entry.value);
+    const bool is_section = as_table(&entry) || as_tables(entry.value);
     report(entry.line, is_section ? unknown("section", "", entry.key, sections_)
                                   : unknown("key", " in the top level", entry.key, top_.asked_));
   }

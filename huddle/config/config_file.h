@@ -81,6 +81,9 @@ class ConfigSection {
   friend class ConfigFile;
   const ConfigEntry* find(const std::string& key);
   void refuse_value(const ConfigEntry& entry, std::string_view rule);
+  template <typename Kind>
+  std::optional<Kind> value(const std::string& key, std::string_view rule, Kind stand_in,
+                            std::optional<Kind> (*convert)(const ConfigValue&));
   std::optional<double> with_unit(const std::string& key, std::string_view example, double stand_in,
                                   double (*parse)(std::string_view, std::string_view));
   void report_unknown();
