@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "huddle/strategy/step_loop.h"
 #include "huddle/transport/threads/launcher.h"
 #include "tests/support/equal_racks.h"
@@ -142,6 +144,37 @@ double distance(const Descended& a, const Descended& b) {
 
 bool same_bits(const Descended& a, const Descended& b) {
   return at::equal(at::stack(a.parameters), at::stack(b.parameters)) && a.path == b.path;
+}
+
+at::Tensor own_number_once(int worker, int step, const at::Tensor& x) {
+  return step == 0 ? at::full_like(x, worker) : at::zeros_like(x);
+}
+
+at::Tensor one_everywhere(int, int, const at::Tensor& x) { return at::ones_like(x); }
+
+bool all_equal(const std::vector<at::Tensor>& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [&](const at::Tensor& each) { return at::equal(each, tensors.front()); });
+}
+
+std::vector<Loss> lose_worker_2(const std::string& spec, int after_operations,
+                                std::atomic<int>& finished) {
+  ThreadsOptions engine;
+  engine.cluster.workers = 5;
+  engine.cluster.deaths = {
+      {.worker = {2}, .step = {4}, .after_operations = after_operations, .time = {}}};
+  return make_threads_launcher(engine)->run([&](Endpoint& endpoint) {
+    Replica replica(at::zeros({6}), at::ones({6}), at::zeros({0}), {3, 3}, UpdateRule({}));
+    StepLoop loop(endpoint, replica, spec,
+                  {.averaging = {.deadline = {20}}, .compute = {.per_step = 0.0003}});
+    for (int step = 0; step < 12; ++step) {
+      loop.begin();
+      loop.replay_backward();
+      loop.end();
+    }
+    loop.finish();
+    ++finished;
+  });
 }
 
 TEST(Descent, TakesTheStepsOfItsGradient) {

@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,11 +19,18 @@
 #include "huddle/cluster/cluster.h"
 #include "huddle/record/meter.h"
 #include "huddle/strategy/strategy.h"
+#include "huddle/transport/launcher.h"
 
 namespace huddle {
 
 // Worker i's own optimum is near i, and moves.
 at::Tensor towards_own_number(int worker, int step, const at::Tensor& x);
+
+// With a rate of 1, worker i moves to -i in its first step and stays there, but for what others do
+// to it.
+at::Tensor own_number_once(int worker, int step, const at::Tensor& x);
+
+at::Tensor one_everywhere(int worker, int step, const at::Tensor& x);
 
 struct Descent {
   enum class Through { memory, messages };
@@ -68,5 +76,11 @@ at::Tensor mean_of(const std::vector<at::Tensor>& tensors);
 double spread(const std::vector<at::Tensor>& tensors);
 double distance(const Descended& a, const Descended& b);
 bool same_bits(const Descended& a, const Descended& b);
+bool all_equal(const std::vector<at::Tensor>& tensors);
+
+// Five workers take 12 steps; worker 2 dies at the beginning of step 4, or after so many operations
+// there. Counts those who finish.
+std::vector<Loss> lose_worker_2(const std::string& spec, int after_operations,
+                                std::atomic<int>& finished);
 
 }  // namespace huddle

@@ -1,0 +1,55 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "huddle/base/error.h"
+#include "huddle/strategy/registry.h"
+#include "tests/support/descent.h"
+
+namespace huddle {
+namespace {
+
+TEST(AdPsgd, ExchangesLeaveTheMeanOfAllModelsAsItWas) {
+  for (const int workers : {2, 3, 5, 8}) {
+    const Descended run = descend({.spec = "ad_psgd",
+                                   .workers = workers,
+                                   .steps = 80,
+                                   .update = {.learning_rate = 1},
+                                   .gradient = own_number_once,
+                                   .compute = 0.0003});
+    EXPECT_NEAR(first_of(mean_of(run.parameters)), -(workers - 1) / 2.0, 1e-12) << workers;
+  }
+}
+
+TEST(AdPsgd, NoUpdateIsLostWhileModelsTravel) {
+  const Descended run = descend({.spec = "ad_psgd",
+                                 .workers = 6,
+                                 .steps = 50,
+                                 .update = {.learning_rate = 1},
+                                 .gradient = one_everywhere,
+                                 .compute = 0.0002});
+  EXPECT_NEAR(first_of(mean_of(run.parameters)), -50, 1e-9);
+}
+
+class LostPartner : public testing::TestWithParam<int> {};
+
+TEST_P(LostPartner, HoldsUpNobody) {
+  std::atomic<int> finished = 0;
+  const auto losses = lose_worker_2("ad_psgd", GetParam(), finished);
+  ASSERT_EQ(losses.size(), 1u);
+  EXPECT_EQ(losses[0].worker, WorkerId{2});
+  EXPECT_EQ(finished, 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(AfterOperations, LostPartner, testing::Values(0, 1, 2, 3, 7, 11));
+
+TEST(AdPsgd, RefusesWhatCannotWork) {
+  StrategySetting setting;
+  setting.cluster.workers = 8;
+  EXPECT_NO_THROW(prepare_strategy("ad_psgd", setting));
+  setting.cluster.workers = 1;
+  EXPECT_THROW(prepare_strategy("ad_psgd", setting), UsageError);
+}
+
+}  // namespace
+}  // namespace huddle
