@@ -10,13 +10,12 @@ import pathlib
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 from dataclasses import dataclass
 
-import program_test
+import program
 
 # What each case finds where it runs: these files, the folders `run`, `saved` and `comparison` that Huddle has written,
 # an empty folder, and a pipe that nobody writes to.
@@ -204,7 +203,7 @@ CASES = NO_REGULAR_FILE + NO_SUCH_NUMBER + DOES_NOTHING + OVERWRITES + NOTHING_T
 
 
 def huddle(*arguments, cwd):
-    return subprocess.run([program_test.PROGRAM, *arguments], cwd=cwd, capture_output=True, text=True, timeout=120,
+    return subprocess.run([program.PROGRAM, *arguments], cwd=cwd, capture_output=True, text=True, timeout=120,
                           stdin=subprocess.DEVNULL, check=False)
 
 
@@ -295,7 +294,7 @@ class BadInput(unittest.TestCase):
 
     def test_an_interrupt_ends_preparations_at_once(self):
         # Its data takes seconds to make. Signals are looked after once they are blocked.
-        process = subprocess.Popen([program_test.PROGRAM, "train", "--data", "quadratic:dimension=1000000", "--workers",
+        process = subprocess.Popen([program.PROGRAM, "train", "--data", "quadratic:dimension=1000000", "--workers",
                                     "100", "--steps", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         deadline = time.monotonic() + 60
         status = pathlib.Path(f"/proc/{process.pid}/status")
@@ -309,6 +308,4 @@ class BadInput(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and os.path.exists(sys.argv[1]):
-        program_test.PROGRAM = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    program.main()

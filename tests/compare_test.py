@@ -8,12 +8,10 @@ import os
 import pathlib
 import signal
 import subprocess
-import sys
 import time
-import unittest
 
-import program_test
-from program_test import TemporaryFolder, huddle
+import program
+from program import TemporaryFolder, huddle
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLUSTER = """
@@ -205,7 +203,7 @@ class Compare(TemporaryFolder):
 
     def test_an_interrupted_comparison_goes_on_where_it_stopped(self):
         text = LONG.replace('run = "sesgd"', 'run = "sesgd"\nworkload.steps = 20')
-        process = subprocess.Popen([program_test.PROGRAM, "compare", str(self.scenario(text)), "--out",
+        process = subprocess.Popen([program.PROGRAM, "compare", str(self.scenario(text)), "--out",
                                     str(self.folder / "out"), "--jobs", "2"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                    start_new_session=True)
@@ -233,7 +231,7 @@ class Compare(TemporaryFolder):
     def test_no_run_outlives_a_comparison_that_is_killed(self):
         marker = f"runs/all/ring-{os.getpid()}/1"
         text = LONG.replace('label = "ring"', f'label = "ring-{os.getpid()}"')
-        process = subprocess.Popen([program_test.PROGRAM, "compare", str(self.scenario(text)), "--out",
+        process = subprocess.Popen([program.PROGRAM, "compare", str(self.scenario(text)), "--out",
                                     str(self.folder / "out")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
         while marker not in command_lines() and time.monotonic() < deadline:
@@ -312,7 +310,7 @@ basline = "x"
         self.assertFalse((self.folder / "out").exists())
 
     def test_a_workload_may_have_every_option_that_the_comparison_does_not_set(self):
-        keys = {option[2:].replace("-", "_") for option in program_test.options_of_training()}
+        keys = {option[2:].replace("-", "_") for option in program.options_of_training()}
         text = "[workload]\n" + "".join(f'{key} = "?"\n' for key in sorted(keys)) + CLUSTER + STRATEGIES
         said = huddle("compare", self.scenario(text), "--out", self.folder / "out").stderr
         refused = {key for key in keys if f"unknown key '{key}' in [workload]" in said}
@@ -374,6 +372,4 @@ basline = "x"
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and os.path.exists(sys.argv[1]):
-        program_test.PROGRAM = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    program.main()

@@ -6,7 +6,6 @@ Needs a Python with torch, because PyTorch users must be able to read the weight
 """
 
 import concurrent.futures
-import hashlib
 import json
 import os
 import pathlib
@@ -14,38 +13,11 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 import unittest
 
-PROGRAM = "build/huddle"
-
-
-def huddle(*arguments, **options):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300, check=False,
-                          **options)
-
-
-class TemporaryFolder(unittest.TestCase):
-    def setUp(self):
-        self._temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(self._temporary.cleanup)
-        self.folder = pathlib.Path(self._temporary.name)
-
-    def summary(self, name="out"):
-        return json.loads((self.folder / name / "summary.json").read_text())
-
-    def await_steps(self, count, name="out"):
-        """Until the run in this folder has written so many lines of steps.jsonl; 0: the empty file."""
-        deadline = time.monotonic() + 60
-        path = self.folder / name / "steps.jsonl"
-        while not path.exists() or path.read_bytes().count(b"\n") < count:
-            self.assertLess(time.monotonic(), deadline, f"no {count} steps in a minute")
-            time.sleep(0.05)
-
-    def steps(self, name="out"):
-        return [json.loads(line) for line in (self.folder / name / "steps.jsonl").read_text().splitlines()]
+import program
+from program import TemporaryFolder, huddle
 
 
 class Words(unittest.TestCase):
@@ -72,38 +44,6 @@ class Words(unittest.TestCase):
         self.assertIn(f"{cores + 1} {told}", huddle("train", "--workers", cores + 1, "--steps", 2).stderr)
         self.assertNotIn(told, huddle("train", "--workers", 1, "--steps", 2).stderr)
         self.assertEqual(huddle("train", "--workers", cores + 1, "--steps", 2, "--quiet").stderr, "")
-
-
-def options_of_training():
-    return set(re.findall(r"(?m)^  (--[\w-]+)", huddle("train", "--help").stdout))
-
-
-class OptionTable(TemporaryFolder):
-    """One table says all about an option; these are what its marks mean to users."""
-
-    def test_checkpoints_keep_what_shapes_the_bits(self):
-        huddle("train", "--workers", 2, "--steps", 1, "--quiet", "--save", self.folder / "saved")
-        kept = set(json.loads((self.folder / "saved" / "checkpoint.json").read_text())["settings"])
-        self.assertEqual(kept, {"--strategy", "--workers", "--model", "--data", "--split", "--holdout", "--batch",
-                                "--accumulate", "--optimizer", "--lr", "--momentum", "--nesterov", "--weight-decay",
-                                "--clip", "--schedule", "--swa-start", "--swa-every", "--seed", "--racks", "--steps"})
-        self.assertLessEqual(kept, options_of_training())
-
-    def test_options_about_values_are_refused_where_nothing_is_trained(self):
-        values = {"--data": "digits", "--model": "mlp", "--split": "iid", "--schedule": "constant", "--holdout": "0.1",
-                  "--keep-going": None, "--nesterov": None}
-
-        def is_refused(option):
-            word = [values.get(option, "1")] if values.get(option, "1") else []
-            answer = huddle("train", "--timing-only", option, *word)
-            return f"{option} would do nothing: --timing-only trains nothing" in answer.stderr
-
-        options = sorted(options_of_training() - {"--timing-only"})
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            refused = {option for option, refuses in zip(options, pool.map(is_refused, options)) if refuses}
-        self.assertEqual(refused, {"--data", "--data-dir", "--model", "--split", "--holdout", "--epochs", "--save",
-                                   "--save-every", "--swa-start", "--swa-every", "--evaluate-every", "--accumulate",
-                                   "--batch", "--schedule", "--keep-going", "--lr", "--weight-decay", "--nesterov"})
 
 
 class Help(unittest.TestCase):
@@ -205,93 +145,6 @@ class Training(TemporaryFolder):
             for other in results[1:]:
                 for key, tensor in results[0].items():
                     self.assertTrue(torch.equal(tensor, other[key]), f"{algorithm}: {key}")
-
-
-class Resuming(TemporaryFolder):
-    def weights(self, name):
-        import torch
-        return torch.load(self.folder / name / "consensus.pt")
-
-    def test_a_resumed_run_gives_the_same_bits(self):
-        common = ("--workers", 3, "--model", "cnn:channels=4", "--quiet", "--schedule", "step:every=25")
-        self.assertEqual(huddle("train", *common, "--steps", 40, "--save", self.folder / "whole").returncode, 0)
-        self.assertEqual(huddle("train", *common, "--steps", 20, "--save", self.folder / "half").returncode, 0)
-        answer = huddle("train", "--resume", self.folder / "half", "--steps", 40, "--save", self.folder / "resumed",
-                        "--quiet")
-        self.assertEqual(answer.returncode, 0, answer.stderr)
-        for key, tensor in self.weights("whole").items():
-            self.assertTrue(tensor.equal(self.weights("resumed")[key]), key)
-
-    def test_a_killed_run_goes_on_from_its_last_whole_checkpoint(self):
-        common = ("--workers", 2, "--steps", 60, "--quiet")
-        self.assertEqual(huddle("train", *common, "--save", self.folder / "whole").returncode, 0)
-        killed = huddle("train", *common, "--save", self.folder / "killed", "--save-every", 20, "--kill", "1@50")
-        self.assertEqual(killed.returncode, 1)
-        self.assertIn("worker 1 died at step 50", killed.stderr)
-        answer = huddle("train", "--resume", self.folder / "killed", "--save", self.folder / "resumed", "--quiet")
-        self.assertEqual(answer.returncode, 0, answer.stderr)
-        for key, tensor in self.weights("whole").items():
-            self.assertTrue(tensor.equal(self.weights("resumed")[key]), key)
-
-    def test_what_a_killed_process_leaves_is_its_own_when_it_goes_on(self):
-        saved, out = self.folder / "saved", self.folder / "out"
-        answer = huddle("train", "--workers", 2, "--steps", 5, "--save", saved, "--out", out, "--quiet")
-        self.assertEqual(answer.returncode, 0, answer.stderr)
-        (out / "summary.json").unlink()  # Which is written last.
-        answer = huddle("train", "--resume", saved, "--save", saved, "--out", out, "--steps", 9, "--quiet")
-        self.assertEqual(answer.returncode, 0, answer.stderr)
-
-    def refuse(self, *arguments, word, more=()):
-        answer = huddle("train", *arguments)
-        self.assertEqual(answer.returncode, 2, answer.stderr)
-        for each in (word, *more):
-            self.assertIn(each, answer.stderr)
-
-    def test_disagreeing_and_damaged_checkpoints_are_refused(self):
-        saved = self.folder / "saved"
-        self.assertEqual(huddle("train", "--workers", 2, "--steps", 5, "--save", saved, "--quiet").returncode, 0)
-        self.refuse("--resume", saved, "--steps", 9, "--workers", 3, word="--workers 3 disagrees")
-        self.refuse("--resume", saved, "--steps", 9, "--model", "cnn", word="--model cnn disagrees")
-        self.refuse("--resume", saved, word="5 steps already")
-        self.refuse("--save", saved, word="holds a checkpoint already")
-        go_on = ("--resume", saved, "--steps", 9)
-        state = saved / "step-000005" / "worker-1.pt"
-        content = state.read_bytes()
-        for damaged in (content[:len(content) // 2], (saved / "step-000005" / "worker-0.pt").read_bytes(),
-                        content[:1000] + bytes([content[1000] ^ 1]) + content[1001:]):
-            state.write_bytes(damaged)
-            self.refuse(*go_on, word="worker-1.pt is damaged")
-        state.unlink()
-        self.refuse(*go_on, word="worker-1.pt")
-        state.write_bytes(content)
-        self.assertEqual(huddle("train", *go_on, "--quiet").returncode, 0)
-
-    def test_every_file_of_a_checkpoint_has_its_hash(self):
-        saved = self.folder / "saved"
-        self.assertEqual(huddle("train", "--workers", 2, "--steps", 5, "--save", saved, "--quiet").returncode, 0)
-        files = json.loads((saved / "checkpoint.json").read_text())["files"]
-        self.assertEqual([(each["file"], each["worker"], each["step"], each["format"]) for each in files],
-                         [("step-000005/worker-0.pt", 0, 5, 1), ("step-000005/worker-1.pt", 1, 5, 1),
-                          ("consensus.pt", None, 5, 1)])
-        for each in files:
-            self.assertEqual(each["sha256"], hashlib.sha256((saved / each["file"]).read_bytes()).hexdigest())
-
-    def test_a_bad_setting_of_a_checkpoint_is_named(self):
-        saved = self.folder / "saved"
-        self.assertEqual(huddle("train", "--workers", 2, "--steps", 5, "--save", saved, "--quiet").returncode, 0)
-        index = saved / "checkpoint.json"
-        good = json.loads(index.read_text())
-        for option, value, words in (("--batch", "3x", ("--batch = '3x'", "a whole number up to")),
-                                     ("--batch", "99999999999999999999", ("--batch = '99999999999999999999'",)),
-                                     ("--lr", "", ("--lr = ''", "a number, as 0.1")),
-                                     ("--nesterov", "maybe", ("--nesterov = 'maybe'", "true or false")),
-                                     ("--batch", 32, ("settings.--batch = 32", "a text")),
-                                     ("--batch", "0", ("--batch: '0'",)),
-                                     ("--strategy", "bps", ("'bps'", "bsp")),
-                                     ("--workers", "3", ("--workers 3 and the files of 2",))):
-            with self.subTest(option=option, value=value):
-                index.write_text(json.dumps({**good, "settings": {**good["settings"], option: value}}))
-                self.refuse("--resume", saved, "--steps", 9, word=str(index), more=words)
 
 
 class BadInput(TemporaryFolder):
@@ -409,7 +262,7 @@ class Endings(TemporaryFolder):
         for number in (signal.SIGINT, signal.SIGTERM):
             for extra in ([], ["--compute", "60s"], ["--engine", "threads:native=off"]):
                 shutil.rmtree(self.folder / "out", ignore_errors=True)
-                process = subprocess.Popen([PROGRAM, "train", "--workers", "4", "--steps", "1000000", "--out",
+                process = subprocess.Popen([program.PROGRAM, "train", "--workers", "4", "--steps", "1000000", "--out",
                                             str(self.folder / "out"), *extra],
                                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                 computes_long = "--compute" in extra
@@ -426,7 +279,7 @@ class Endings(TemporaryFolder):
     def interrupt(self, *arguments, steps):
         """The standard errors of a run that is interrupted after so many lines of steps.jsonl."""
         shutil.rmtree(self.folder / "out", ignore_errors=True)
-        process = subprocess.Popen([PROGRAM, "train", "--workers", "4", "--steps", "1000000", "--quiet", "--out",
+        process = subprocess.Popen([program.PROGRAM, "train", "--workers", "4", "--steps", "1000000", "--quiet", "--out",
                                     str(self.folder / "out"), "--save", str(self.folder / "saved"), *arguments],
                                    stderr=subprocess.PIPE, text=True)
         self.await_steps(steps)
@@ -458,6 +311,4 @@ class Endings(TemporaryFolder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and os.path.exists(sys.argv[1]):
-        PROGRAM = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    program.main()

@@ -1,19 +1,16 @@
 """The program in a simulated cluster: bits, times, cluster files, interruption.
 
-Run: python3 tests/sim_program_test.py build/huddle
+Run: python3 tests/sim_program.py build/huddle
 """
 
 import json
-import os
 import pathlib
 import signal
 import subprocess
-import sys
 import time
-import unittest
 
-import program_test
-from program_test import TemporaryFolder, huddle
+import program
+from program import TemporaryFolder, huddle
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILES = sorted((ROOT / "clusters").glob("*.toml"))
@@ -196,7 +193,7 @@ class Simulation(TemporaryFolder):
             self.assertEqual(ends[0], ends[1], strategy)
 
     def test_an_interrupted_simulation_leaves_valid_files(self):
-        process = subprocess.Popen([program_test.PROGRAM, "train", "--engine", "sim", "--workers", "4", "--steps",
+        process = subprocess.Popen([program.PROGRAM, "train", "--engine", "sim", "--workers", "4", "--steps",
                                     "1000000", "--out", str(self.folder / "out"), "--save",
                                     str(self.folder / "saved")],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -214,6 +211,4 @@ class Simulation(TemporaryFolder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and os.path.exists(sys.argv[1]):
-        program_test.PROGRAM = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    program.main()

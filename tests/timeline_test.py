@@ -8,16 +8,13 @@ besides: slices of one track that overlap, a file that is not whole.
 
 import collections
 import json
-import os
 import pathlib
 import signal
 import subprocess
-import sys
 import time
-import unittest
 
-import program_test
-from program_test import TemporaryFolder, huddle
+import program
+from program import TemporaryFolder, huddle
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RACKS = ROOT / "clusters" / "oversubscribed_racks.toml"
@@ -197,7 +194,7 @@ class Timeline(TemporaryFolder):
     def test_an_interrupted_or_killed_run_leaves_a_whole_file(self):
         for ending, status in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
             file = self.folder / "timeline.json"
-            process = subprocess.Popen([program_test.PROGRAM, "train", "--engine", "sim", "--workers", "4", "--steps",
+            process = subprocess.Popen([program.PROGRAM, "train", "--engine", "sim", "--workers", "4", "--steps",
                                         "1000000", "--timeline", str(file)],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             deadline = time.monotonic() + 60
@@ -255,6 +252,4 @@ class Timeline(TemporaryFolder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and os.path.exists(sys.argv[1]):
-        program_test.PROGRAM = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    program.main()
