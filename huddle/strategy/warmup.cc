@@ -117,6 +117,16 @@ class Warmup final : public Strategy {
   GradientAveraging gradients_;  // Of the buckets that the strategy has cut.
 };
 
+// Throws UsageError where nothing would be left of the run for the strategy.
+void refuse_whole_run(const Options& options, const std::string& name, std::int64_t steps) {
+  const std::int64_t warmup = options.integer("warmup");
+  if (steps == 0 || warmup < steps) return;
+  throw UsageError(concat("strategy '", name, "': warmup is ", warmup, ", but the run has ", steps,
+                          steps == 1 ? " step" : " steps", ", so all of it would be bsp; give ",
+                          steps == 1 ? "warmup=0" : concat("warmup=", (steps + 4) / 5),
+                          ", more steps, or strategy bsp."));
+}
+
 }  // namespace
 
 KeyInfo warmup_key(const char* fallback) {
@@ -127,6 +137,7 @@ MakeStrategy prepare_with_warmup(const StrategyEntry& entry, const Options& opti
                                  const StrategySetting& setting) {
   const MakeStrategy make = entry.prepare(options, setting);
   if (!options.has("warmup") || options.integer("warmup") == 0) return make;
+  refuse_whole_run(options, entry.info.name, setting.steps);
   WarmupOptions warmup{.steps = options.integer("warmup"), .pace = entry.traits(options).pace};
   if (options.has("algorithm")) warmup.algorithm = parse_algorithm(options.text("algorithm"));
   check_algorithm(warmup.algorithm, Group::everyone(setting.cluster.workers), setting.cluster);

@@ -21,7 +21,7 @@ std::string bsp_like(const std::string& name) {
 TEST(Warmup, IsSynchronousSgdWhateverFollows) {
   for (const SpecInfo& info : known_strategies()) {
     if (info.name == "bsp") continue;
-    const Descended warm = descend({.spec = info.name + ":warmup=6", .steps = 6, .run_steps = 6});
+    const Descended warm = descend({.spec = info.name + ":warmup=6", .steps = 6, .run_steps = 7});
     const Descended synchronous = descend({.spec = bsp_like(info.name), .steps = 6});
     EXPECT_TRUE(same_bits(warm, synchronous)) << info.name;
     EXPECT_EQ(warm.progress, synchronous.progress) << info.name;
@@ -87,6 +87,15 @@ TEST(Warmup, NamesItselfWhenAWorkerIsLost) {
   } catch (const PeerLost& lost) {
     EXPECT_NE(std::string(lost.what()).find("warm-up"), std::string::npos) << lost.what();
   }
+}
+
+TEST(Warmup, IsRefusedWhereNothingWouldFollow) {
+  StrategySetting setting;
+  setting.cluster.workers = 4;
+  setting.steps = 10;
+  EXPECT_NO_THROW(prepare_strategy("sesgd:warmup=9", setting));
+  EXPECT_THROW(prepare_strategy("sesgd:warmup=10", setting), UsageError);
+  EXPECT_THROW(prepare_strategy("post_local_sgd", setting), UsageError) << "by default, too";
 }
 
 TEST(Warmup, IsResumedWithinAndBehind) {
