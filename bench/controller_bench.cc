@@ -62,7 +62,7 @@ using Serve = std::function<void(Endpoint&)>;
 
 void take_part(Endpoint& endpoint, const Serve& serve, std::vector<Round>& rounds) {
   const Group everyone = Group::everyone(kWorkers);
-  Service service(endpoint, {.host = {0},
+  Service service(endpoint, {.home = {0},
                              .lane = kControllerLane,
                              .deadline = kDeadline,
                              .without = [](WorkerId) { return "nobody forms groups"; }});

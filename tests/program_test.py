@@ -279,8 +279,9 @@ class Endings(TemporaryFolder):
     def interrupt(self, *arguments, steps):
         """The standard errors of a run that is interrupted after so many lines of steps.jsonl."""
         shutil.rmtree(self.folder / "out", ignore_errors=True)
-        process = subprocess.Popen([program.PROGRAM, "train", "--workers", "4", "--steps", "1000000", "--quiet", "--out",
-                                    str(self.folder / "out"), "--save", str(self.folder / "saved"), *arguments],
+        process = subprocess.Popen([program.PROGRAM, "train", "--workers", "4", "--steps", "1000000", "--quiet",
+                                    "--out", str(self.folder / "out"), "--save", str(self.folder / "saved"),
+                                    *arguments],
                                    stderr=subprocess.PIPE, text=True)
         self.await_steps(steps)
         asked = time.monotonic()

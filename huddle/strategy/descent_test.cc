@@ -58,7 +58,7 @@ class Descender {
                                   .deadline = {20}},
                     .steps = descent_.run_steps,
                     .compute = {.per_step = descent_.compute, .backward_share = 0},
-                    .host = {descent_.host}});
+                    .home = {descent_.home}});
   }
 
   void take(int step) {

@@ -34,7 +34,7 @@ struct StrategyContext {
   Averaging averaging;  // Racks and deadline; a strategy sets the algorithm itself.
   double clip_norm = 0;
   std::int64_t steps = 0;  // That each worker is to take; 0: nobody knows.
-  WorkerId host = {};      // Beside whom its services run, if it has any.
+  WorkerId home = {};      // Beside whom its services run, if it has any.
   Step first_step = {};    // The first that it sees.
 };
 

@@ -11,12 +11,12 @@ StepBudget::StepBudget(const StrategyContext& context)
     : endpoint_(context.endpoint),
       budget_(context.steps * context.endpoint.workers()),
       service_(context.endpoint,
-               {.host = context.host,
+               {.home = context.home,
                 .lane = kBudgetLane,
                 .deadline = context.averaging.deadline,
                 .without =
-                    [host = context.host](WorkerId) {
-                      return concat("worker ", host.value,
+                    [home = context.home](WorkerId) {
+                      return concat("worker ", home.value,
                                     " counted everybody's steps, without which nobody knows when "
                                     "the run is over: start again");
                     }}),

@@ -42,7 +42,7 @@ class StepBudget {
   // The reply to `ask`. Waits for it.
   Grant reply();
 
-  // No step follows. On the host, waits until everybody has said so or is lost.
+  // No step follows. At its home, waits until everybody has said so or is lost.
   void leave();
 
  private:
@@ -56,7 +56,7 @@ class StepBudget {
 
   Endpoint& endpoint_;
   const std::int64_t budget_;
-  // Of the host, everybody's next step included; written in exclusive bodies. -1: nobody began yet.
+  // At its home, everybody's next step included; written in exclusive bodies. -1: nobody began yet.
   std::int64_t granted_ = -1;
   bool is_over_ = false;  // No next step is included any more.
   Service service_;

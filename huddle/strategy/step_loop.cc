@@ -21,7 +21,7 @@ StepLoop::StepLoop(Endpoint& endpoint, Replica& replica, const MakeStrategy& str
     : endpoint_(endpoint), replica_(replica), options_(options), traits_(traits) {
   if (options.keeps_blocked) meter_.keep_blocked();
   strategy_ = strategy({endpoint_, replica_, meter_, options.averaging, options.clip_norm,
-                        options.steps, options.host});
+                        options.steps, options.home});
 }
 
 void StepLoop::begin(int passes) {

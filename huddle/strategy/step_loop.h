@@ -32,7 +32,7 @@ struct LoopOptions {
   double clip_norm = 0;    // Gradients are scaled down to this norm before the update; 0: never.
   std::int64_t steps = 0;  // That each worker is to take, for strategies that must know the end.
   Compute compute = {};    // Simulated or injected.
-  WorkerId host = {};      // Beside whom services run.
+  WorkerId home = {};      // Beside whom services run.
   bool keeps_blocked = false;  // Every stretch of waiting is told, for a timeline.
 };
 

@@ -1,6 +1,6 @@
 // What passes between a service and those who ask it, typed (message.h).
 //
-//   worker (Client)                 the host's program (Requests)
+//   worker (Client)                 the home's program (Requests)
 //     ask    ── request ──────▶       next
 //     reply  ◀────── reply ───        reply, now or after other requests
 //     tell   ── request ──────▶       next; nobody waits for a reply
@@ -33,6 +33,13 @@ struct Numbered {
   static auto fields(auto& self) { return std::tie(self.number, self.request); }
 };
 
+// To whoever answers in this lane beside `to`.
+template <typename Request>
+Pending send_request(Endpoint& endpoint, WorkerId to, Lane lane, const Request& request,
+                     std::int64_t number = 0) {
+  return endpoint.send(to, request_tag(lane), to_tensor(Numbered<Request>{number, request}));
+}
+
 // One worker's side, used by its own thread. At most one request waits for its reply at a time.
 // Endpoint and service outlive it.
 template <typename Request, typename Reply>
@@ -44,7 +51,7 @@ class Client {
 
   void ask(const Request& request) {
     reply_ = room_for(reply_size_);
-    replied_ = endpoint_.receive(service_.host(), reply_tag(lane_, requests_), reply_);
+    replied_ = endpoint_.receive(service_.home(), reply_tag(lane_, requests_), reply_);
     send(request);
   }
 
@@ -62,8 +69,7 @@ class Client {
 
  private:
   void send(const Request& request) {
-    sent_ = endpoint_.send(service_.host(), request_tag(lane_),
-                           to_tensor(Numbered<Request>{requests_++, request}));
+    sent_ = send_request(endpoint_, service_.home(), lane_, request, requests_++);
   }
 
   Endpoint& endpoint_;

@@ -30,7 +30,7 @@ std::size_t wait_patiently(std::span<Pending* const> pendings) {
 Service::Service(Endpoint& endpoint, Terms terms) : endpoint_(endpoint), terms_(std::move(terms)) {}
 
 void Service::start(std::function<void(Endpoint&)> program) {
-  check(is_here() && !has_started_, "a service starts once, beside its host");
+  check(is_here() && !has_started_, "a service starts once, beside its home");
   has_started_ = true;
   program_ = endpoint_.spawn(terms_.lane, std::move(program));
 }

@@ -1,7 +1,7 @@
 // A service: a program beside one worker that answers those who ask (requests.h).
 //
 // Where it lives is a value. A client waits for its reply or learns that none will come: the
-// program failed (its host throws what it threw), or the host is gone (PeerLost that says what that
+// program failed (its home throws what it threw), or the home is gone (PeerLost that says what that
 // means for people).
 //
 // A service that nobody asks has lost nobody: workers compute, and a step may take longer than any
@@ -27,18 +27,18 @@ std::size_t wait_patiently(std::span<Pending* const> pendings);
 class Service {
  public:
   struct Terms {
-    WorkerId host;  // Beside whom it runs.
+    WorkerId home;  // Beside whom it runs.
     Lane lane;
     Deadline deadline;                             // For each wait.
     std::function<std::string(WorkerId)> without;  // What the loss of this worker means.
-    Group watched = {};  // Whose loss ends the service, beside the host's.
+    Group watched = {};  // Whose loss ends the service, beside the home's.
   };
 
   // The endpoint outlives this.
   Service(Endpoint& endpoint, Terms terms);
 
-  bool is_here() const { return endpoint_.self() == terms_.host; }
-  WorkerId host() const { return terms_.host; }
+  bool is_here() const { return endpoint_.self() == terms_.home; }
+  WorkerId home() const { return terms_.home; }
 
   // Runs `program` beside this worker. What it uses outlives this. REQUIRES: is_here(), once.
   void start(std::function<void(Endpoint&)> program);

@@ -87,7 +87,7 @@ void serve(Endpoint& endpoint) {
 
 struct Asking {
   explicit Asking(Endpoint& endpoint)
-      : service(endpoint, {.host = {2},
+      : service(endpoint, {.home = {2},
                            .lane = kLane,
                            .deadline = {20},
                            .without = [](WorkerId) { return "nobody doubles any more"; }}),
@@ -121,7 +121,7 @@ TEST(Service, RepliesToAllWhereverItRuns) {
   EXPECT_EQ(replies, 300);
 }
 
-// The host throws what the program threw; the others learn what its loss means.
+// The home throws what the program threw; the others learn what its loss means.
 TEST(Service, ThatFailsLeavesNobodyWaiting) {
   std::atomic<int> told = 0;
   const auto run = [&](Endpoint& endpoint) {

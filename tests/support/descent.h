@@ -52,7 +52,7 @@ struct Descent {
   std::optional<int> resume_after;      // So many steps; the strategy is saved and made anew.
   std::optional<int> statistics_until;  // They grow in the steps before this one alone.
   std::int64_t run_steps = 0;  // What the strategy is told of the run's length; 0: nothing.
-  int host = 0;                // Beside whom its services run.
+  int home = 0;                // Beside whom its services run.
   std::optional<int> skip;     // A step at which worker 1 skips its update.
 };
 

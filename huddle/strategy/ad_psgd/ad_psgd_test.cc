@@ -1,3 +1,5 @@
+#include "huddle/strategy/ad_psgd/ad_psgd.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -24,7 +24,7 @@ PairAverages::PairAverages(const StrategyContext& context)
       is_active_(is_even(context.endpoint.self())),
       in_flight_(context.endpoint, context.meter, context.averaging.deadline),
       service_(context.endpoint,
-               {.host = context.endpoint.self(),
+               {.home = context.endpoint.self(),
                 .lane = kPairLane,
                 .deadline = context.averaging.deadline,
                 .without = [](WorkerId) { return "its averages are lost with it"; }}) {
@@ -60,20 +60,16 @@ void PairAverages::with_copy(const std::function<void(const at::Tensor&)>& body)
 void PairAverages::leave() {
   if (is_active_)
     for (const WorkerId peer : others_) try {
-        send(endpoint_, peer, {.leaves = true}).wait(deadline_);
+        send_request(endpoint_, peer, kPairLane, Request{.leaves = true}).wait(deadline_);
       } catch (const PeerLost&) {  // It need not know.
       }
   service_.join();
 }
 
-Pending PairAverages::send(Endpoint& endpoint, WorkerId peer, const Request& request) const {
-  return endpoint.send(peer, request_tag(kPairLane), to_tensor(Numbered<Request>{0, request}));
-}
-
 // Of an active worker.
 Exchange PairAverages::ask_for_average(Endpoint& endpoint, WorkerId peer) {
   try {
-    Pending asked = send(endpoint, peer, {});
+    Pending asked = send_request(endpoint, peer, kPairLane, Request{});
     const Exchange exchange = average_with(endpoint, peer);
     asked.wait(deadline_);
     return exchange;

@@ -50,7 +50,6 @@ class PairAverages {
     static auto fields(auto& self) { return std::tie(self.leaves); }
   };
 
-  Pending send(Endpoint& endpoint, WorkerId peer, const Request& request) const;
   Exchange ask_for_average(Endpoint& endpoint, WorkerId peer);
   void serve(Endpoint& endpoint);
   Exchange average_with(Endpoint& endpoint, WorkerId peer);

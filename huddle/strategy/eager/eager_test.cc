@@ -1,3 +1,5 @@
+#include "huddle/strategy/eager/eager.h"
+
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 

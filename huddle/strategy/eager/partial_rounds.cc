@@ -22,7 +22,7 @@ constexpr std::int64_t kFinished = 0;  // All that a program tells its worker ha
 PartialRounds::PartialRounds(Endpoint& endpoint, const How& how)
     : endpoint_(endpoint),
       how_(how),
-      service_(endpoint, {.host = endpoint.self(),
+      service_(endpoint, {.home = endpoint.self(),
                           .lane = kPartialRoundLane,
                           .deadline = how.averaging.deadline,
                           .without = [](WorkerId) {
@@ -81,8 +81,7 @@ void PartialRounds::begin_round_if_due(double learning_rate) {
   });
   // A send that nobody waits for goes on by itself: whoever began the round already ignores it.
   for (int worker = 0; worker < endpoint_.workers(); ++worker)
-    endpoint_.send(WorkerId{worker}, request_tag(kPartialRoundLane),
-                   to_tensor(Numbered<Begin>{taken_, {}}));
+    send_request(endpoint_, WorkerId{worker}, kPartialRoundLane, Begin{}, taken_);
 }
 
 // Those of whom everybody knows that they leave begin no rounds, or rounds without gradients would

@@ -13,12 +13,12 @@ ControllerService::ControllerService(const GroupFormerOptions& groups, const Wei
     : endpoint_(context.endpoint),
       options_{.former = groups, .weights = weights},
       service_(context.endpoint,
-               {.host = context.host,
+               {.home = context.home,
                 .lane = kControllerLane,
                 .deadline = context.averaging.deadline,
                 .without =
-                    [host = context.host](WorkerId) {
-                      return concat("worker ", host.value,
+                    [home = context.home](WorkerId) {
+                      return concat("worker ", home.value,
                                     " ran the controller, without which p_reduce cannot go on: "
                                     "start again");
                     }}),

@@ -19,25 +19,25 @@ class ControllerService {
   ControllerService(const GroupFormerOptions& groups, const WeightRule& weights,
                     const StrategyContext& context);
 
-  // On its host, begins to answer, for a run of `steps` steps of each worker of which `done` are
+  // At its home, begins to answer, for a run of `steps` steps of each worker of which `done` are
   // done. Once.
   void start(std::int64_t steps, std::int64_t done);
   bool has_started() const { return service_.has_started(); }
 
-  // Waits for a group. Throws PeerLost that names the controller if its host is lost, and
+  // Waits for a group. Throws PeerLost that names the controller if its home is lost, and
   // TransportError if the controller has given this worker up.
   Assignment ask(const Request& request);
 
-  // Takes no further part. The host waits until nobody does.
+  // Takes no further part. The home waits until nobody does.
   void leave();
 
-  // See Controller; of the host, once the controller has ended.
+  // See Controller; of the home, once the controller has ended.
   std::map<std::string, double> figures() const;
 
  private:
   Endpoint& endpoint_;
   ControllerOptions options_;
-  std::unique_ptr<Controller> controller_;  // On the host only.
+  std::unique_ptr<Controller> controller_;  // At its home only.
   Service service_;
   Client<Request, Assignment> client_;
 };

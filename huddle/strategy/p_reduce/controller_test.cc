@@ -178,7 +178,7 @@ TEST(GroupLog, AddsUpTheTimeHeld) {
   EXPECT_EQ(log.figures("", {}).at("held_s"), 3);
 }
 
-// A service beside the last worker, asked by all at once, its host included.
+// A service beside the last worker, asked by all at once, its home included.
 TEST(Controller, ServesManyGroupsAtOnce) {
   constexpr int kWorkers = 6;
   constexpr int kRounds = 50;
@@ -186,7 +186,7 @@ TEST(Controller, ServesManyGroupsAtOnce) {
   ThreadsOptions engine;
   engine.cluster.workers = kWorkers;
   make_threads_launcher(engine)->run([&](Endpoint& endpoint) {
-    Service service(endpoint, {.host = {kWorkers - 1},
+    Service service(endpoint, {.home = {kWorkers - 1},
                                .lane = kControllerLane,
                                .deadline = {20},
                                .without = [](WorkerId) { return "no controller"; }});

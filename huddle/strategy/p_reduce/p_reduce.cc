@@ -38,7 +38,7 @@ class PReduce final : public Strategy {
   // Nothing was learnt, but the worker's step counts, and its group may need it.
   Outcome skipped(Step step) override { return parameters_updated(step); }
 
-  // The controller's host stays until nobody needs the controller any more.
+  // The controller's home stays until nobody needs the controller any more.
   void finish() override {
     controller_.leave();
     steps_done_ = std::max(steps_done_, steps_asked_);

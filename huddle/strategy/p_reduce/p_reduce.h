@@ -11,7 +11,7 @@
 // Cost per step: one average in a group of P, and two control messages in sequence.
 //
 // Loss: a member that loses a peer in the middle of an average keeps its own model and asks for
-// another group; only the loss of the controller's host ends the run.
+// another group; only the loss of the controller's home ends the run.
 
 #pragma once
 

@@ -24,7 +24,7 @@ struct Trial {
   std::vector<Slowdown> slowdowns = {};
   std::vector<Death> deaths = {};
   ThreadsOptions::Native native = ThreadsOptions::Native::on;
-  int host = 0;                // Beside whom the controller runs.
+  int home = 0;                // Beside whom the controller runs.
   std::int64_t resume_at = 0;  // As if saved after so many steps; 0: from the beginning.
 };
 
@@ -64,7 +64,7 @@ void train(Endpoint& endpoint, const Trial& trial, Finished& worker, Result& res
                 {.averaging = {.deadline = {20}},
                  .steps = trial.steps,
                  .compute = {.per_step = trial.compute, .backward_share = 0},
-                 .host = {trial.host}});
+                 .home = {trial.home}});
   Strategy& strategy = loop.strategy();
   if (trial.resume_at > 0) strategy.load(archive_after(trial.resume_at));
   const bool has_own_pace = loop.traits().pace == Pace::own;
@@ -83,7 +83,7 @@ void train(Endpoint& endpoint, const Trial& trial, Finished& worker, Result& res
   worker.statistics = replica.statistics();
   worker.traffic = loop.take_traffic();
   strategy.save(worker.archive);
-  if (self == trial.host) result.figures = strategy.figures();
+  if (self == trial.home) result.figures = strategy.figures();
 }
 
 Result run(const Trial& trial) {
@@ -308,14 +308,14 @@ TEST(PReduce, NamesTheControllerWhenItsWorkerDies) {
 }
 
 TEST(PReduce, HasItsControllerBesideAnyWorker) {
-  const Result result = run({.host = 3});
+  const Result result = run({.home = 3});
   EXPECT_GE(result.steps(), 4 * 12);
   EXPECT_GT(result.figures.at("p_reduce.groups"), 0);
   try {
     run({.steps = 40,
          .compute = 0.002,
          .deaths = {{.worker = {3}, .step = {4}, .time = {}}},
-         .host = 3});
+         .home = 3});
     ADD_FAILURE() << "a run without its controller went on";
   } catch (const PeerLost& lost) {
     EXPECT_NE(std::string(lost.what()).find("worker 3 ran the controller"), std::string::npos)

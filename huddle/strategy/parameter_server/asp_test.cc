@@ -1,3 +1,5 @@
+#include "huddle/strategy/parameter_server/asp.h"
+
 #include <ATen/ops/equal.h>
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
@@ -65,8 +67,8 @@ TEST(ParameterServer, SlicesPartitionEveryBucketAndDifferByOne) {
     for (const std::int64_t size : {0, 1, 5, 64, 1000}) {
       const Bucket bucket{.index = 2, .range = {.begin = 11, .end = 11 + size}};
       std::int64_t next = bucket.range.begin;
-      for (int host = 0; host < workers; ++host) {
-        const Range slice = slice_of(bucket, {host}, workers);
+      for (int home = 0; home < workers; ++home) {
+        const Range slice = slice_of(bucket, {home}, workers);
         EXPECT_EQ(slice.begin, next);
         EXPECT_GE(slice.size(), size / workers);
         EXPECT_LE(slice.size(), size / workers + 1);

@@ -47,15 +47,15 @@ void ServerState::load(const Archive& archive) {
   updates_before = before != archive.numbers.end() ? before->second : 0;
 }
 
-at::Tensor shard_of(const at::Tensor& flat, const Replica& replica, WorkerId host, int workers) {
+at::Tensor shard_of(const at::Tensor& flat, const Replica& replica, WorkerId home, int workers) {
   std::vector<at::Tensor> slices;
   for (const Bucket& bucket : replica.buckets())
-    slices.push_back(part(flat, slice_of(bucket, host, workers)));
+    slices.push_back(part(flat, slice_of(bucket, home, workers)));
   return at::cat(slices);
 }
 
 ParameterServer::ParameterServer(const Replica& replica, ServerState state,
-                                 const ServerOptions& options, WorkerId host, int workers)
+                                 const ServerOptions& options, WorkerId home, int workers)
     : rule_(*replica.rule()),
       options_(options),
       state_(std::move(state)),
@@ -64,7 +64,7 @@ ParameterServer::ParameterServer(const Replica& replica, ServerState state,
   check(state_.slots.size() == rule_.slot_names().size(), "the server's slots are not the rule's");
   std::int64_t size = 0;
   for (const Bucket& bucket : replica.buckets()) {
-    const std::int64_t elements = slice_of(bucket, host, workers).size();
+    const std::int64_t elements = slice_of(bucket, home, workers).size();
     if (elements > 0) slices_.push_back({bucket, {size, size + elements}});
     size += elements;
   }

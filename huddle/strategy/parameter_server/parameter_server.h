@@ -57,15 +57,15 @@ struct ServerState {
   void load(const Archive& archive);
 };
 
-// The slices of the server beside `host`, as a tensor of their own.
-at::Tensor shard_of(const at::Tensor& flat, const Replica& replica, WorkerId host, int workers);
+// The slices of the server beside `home`, as a tensor of their own.
+at::Tensor shard_of(const at::Tensor& flat, const Replica& replica, WorkerId home, int workers);
 
 class ParameterServer {
  public:
-  // The server beside worker `host`. `replica` is only looked at for its rule and buckets, and only
+  // The server beside worker `home`. `replica` is only looked at for its rule and buckets, and only
   // here. All tensors of `state` become the server's own.
   ParameterServer(const Replica& replica, ServerState state, const ServerOptions& options,
-                  WorkerId host, int workers);
+                  WorkerId home, int workers);
 
   // Serves until every worker has pushed its last. Throws PeerLost when one of them is lost.
   void serve(Endpoint& endpoint);

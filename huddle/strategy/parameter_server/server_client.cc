@@ -13,12 +13,12 @@ ServerClient::ServerClient(ServerOptions server, const StrategyContext& context)
       replica_(context.replica),
       meter_(context.meter),
       options_(std::move(server)),
-      counting_(context.host),
+      counting_(context.home),
       everyone_(Group::everyone(context.endpoint.workers())),
-      service_(context.endpoint, {.host = context.endpoint.self(),
+      service_(context.endpoint, {.home = context.endpoint.self(),
                                   .lane = kServerLane,
                                   .deadline = context.averaging.deadline,
-                                  .without = [this](WorkerId host) { return share_of(host); },
+                                  .without = [this](WorkerId home) { return share_of(home); },
                                   .watched = everyone_}) {
   options_.counts = endpoint_.self() == counting_;
   options_.budget = context.steps * context.endpoint.workers();
@@ -37,12 +37,12 @@ void ServerClient::push(const Bucket& bucket) {
     exchange_ = {.begin = endpoint_.now()};
     tell_servers({.learning_rate = replica_.learning_rate()});
   }
-  for (const WorkerId host : everyone_) {
+  for (const WorkerId home : everyone_) {
     const at::Tensor slice =
-        part(replica_.gradients(), slice_of(bucket, host, endpoint_.workers()));
+        part(replica_.gradients(), slice_of(bucket, home, endpoint_.workers()));
     if (slice.numel() == 0) continue;
-    pushed_.push_back(endpoint_.send(host, gradient_tag(bucket), slice));
-    if (host == endpoint_.self()) continue;  // What stays on the worker is no traffic.
+    pushed_.push_back(endpoint_.send(home, gradient_tag(bucket), slice));
+    if (home == endpoint_.self()) continue;  // What stays on the worker is no traffic.
     exchange_.bytes_sent += static_cast<std::int64_t>(slice.nbytes());
     ++exchange_.messages_sent;
   }
@@ -82,19 +82,19 @@ ServerState ServerClient::initial_state() const {
 }
 
 void ServerClient::tell_servers(const Push& push) {
-  for (const WorkerId host : everyone_)
-    pushed_.push_back(endpoint_.send(host, kPushTag, to_tensor(push)));
+  for (const WorkerId home : everyone_)
+    pushed_.push_back(endpoint_.send(home, kPushTag, to_tensor(push)));
 }
 
 // Waits until all parameters are the servers', and what was pushed is with them.
 void ServerClient::receive_parameters() {
   std::vector<Pending> arriving;
   for (const Bucket& bucket : replica_.buckets())
-    for (const WorkerId host : everyone_) {
-      const Range slice = slice_of(bucket, host, endpoint_.workers());
+    for (const WorkerId home : everyone_) {
+      const Range slice = slice_of(bucket, home, endpoint_.workers());
       if (slice.size() > 0)
         arriving.push_back(
-            endpoint_.receive(host, parameters_tag(bucket), part(replica_.parameters(), slice)));
+            endpoint_.receive(home, parameters_tag(bucket), part(replica_.parameters(), slice)));
     }
   exchange_.first_bytes = std::numeric_limits<Time>::max();
   for (Pending& each : arriving) {
@@ -118,11 +118,11 @@ void ServerClient::settle(Time from) {
   exchange_ = {};
 }
 
-std::string ServerClient::share_of(WorkerId host) const {
+std::string ServerClient::share_of(WorkerId home) const {
   std::int64_t held = 0;
   for (const Bucket& bucket : replica_.buckets())
-    held += slice_of(bucket, host, endpoint_.workers()).size();
-  return concat("the server beside worker ", host.value, " held ", held, " of the ",
+    held += slice_of(bucket, home, endpoint_.workers()).size();
+  return concat("the server beside worker ", home.value, " held ", held, " of the ",
                 replica_.parameters().numel(), " parameters, which are lost with it: start again");
 }
 

@@ -45,7 +45,7 @@ class ServerClient {
   void tell_servers(const Push& push);
   void receive_parameters();
   void settle(Time from);
-  std::string share_of(WorkerId host) const;
+  std::string share_of(WorkerId home) const;
 
   Endpoint& endpoint_;
   const Replica& replica_;

@@ -4,13 +4,13 @@
 
 namespace huddle {
 
-Range slice_of(const Bucket& bucket, WorkerId host, int workers) {
+Range slice_of(const Bucket& bucket, WorkerId home, int workers) {
   const std::int64_t least = bucket.range.size() / workers;
   const std::int64_t one_more = bucket.range.size() % workers;  // So many have one element more.
   const auto begin = [&](std::int64_t i) {
     return bucket.range.begin + i * least + std::min(i, one_more);
   };
-  return {begin(host.value), begin(host.value + 1)};
+  return {begin(home.value), begin(home.value + 1)};
 }
 
 }  // namespace huddle

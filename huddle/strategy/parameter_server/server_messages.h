@@ -19,9 +19,9 @@
 
 namespace huddle {
 
-// The part of a bucket that the server beside `host` holds. Sizes differ by at most one element;
+// The part of a bucket that the server beside `home` holds. Sizes differ by at most one element;
 // where there are more workers than elements the last workers hold none.
-Range slice_of(const Bucket& bucket, WorkerId host, int workers);
+Range slice_of(const Bucket& bucket, WorkerId home, int workers);
 
 // Gradients and parameters have a lane each, as they have a connection each between two workers
 // that are one another's servers.

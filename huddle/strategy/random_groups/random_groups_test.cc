@@ -1,3 +1,5 @@
+#include "huddle/strategy/random_groups/random_groups.h"
+
 #include <gtest/gtest.h>
 
 #include "huddle/base/error.h"
