@@ -47,30 +47,30 @@ int bench(bool tiny) {
   const int rounds = tiny ? 2 : 30;
   const int steps = tiny ? 2 : 10;
   double ratio = 0;
-  run(*make_threads_launcher({.cluster = {.workers = 1}}), [&](Worker& worker) {
+  make_threads_launcher({.cluster = {.workers = 1}})->run([&](Endpoint& endpoint) {
     const Batch batch;
     const auto plain = make_model("cnn", {1, 28, 28}, 10, 1);
     auto plain_optimizer = optimizer_for(*plain);
     const auto attached = make_model("cnn", {1, 28, 28}, 10, 1);
     auto attached_optimizer = optimizer_for(*attached);
-    Sync sync = worker.attach(attached->module(), attached_optimizer, "bsp");
+    Sync sync(endpoint, attached->module(), attached_optimizer, "bsp", {});
     std::vector<Seconds> plain_seconds;
     std::vector<Seconds> huddle_seconds;
     for (int round = 0; round < rounds; ++round) {
-      const Time begin = worker.endpoint().now();
+      const Time begin = endpoint.now();
       for (int step = 0; step < steps; ++step) {
         plain_optimizer.zero_grad();
         loss_of(*plain, batch).backward();
         plain_optimizer.step();
       }
-      const Time middle = worker.endpoint().now();
+      const Time middle = endpoint.now();
       for (int step = 0; step < steps; ++step) {
         sync.begin_step();
         loss_of(*attached, batch).backward();
         sync.step();
       }
       plain_seconds.push_back(middle - begin);
-      huddle_seconds.push_back(worker.endpoint().now() - middle);
+      huddle_seconds.push_back(endpoint.now() - middle);
     }
     const double apart = (loss_of(*plain, batch) - loss_of(*attached, batch)).abs().item<double>();
     check(apart < 1e-2, "the two loops do not train the same");

@@ -3,6 +3,8 @@
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
+#include <torch/nn/modules/batchnorm.h>
+#include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/optim/sgd.h>
 
@@ -93,6 +95,75 @@ TEST(Run, TellsAndWritesDownWhatAUsersOwnLoopCameTo) {
   EXPECT_EQ(Json::parse(text_of(out / "summary.json"))["data"], "sums");
   EXPECT_FALSE(Json::parse(text_of(out / "timeline.json"))["traceEvents"].empty());
   EXPECT_EQ(is_own(out / "report.html", OwnFile::report), can_write_report());
+}
+
+// Steps of a small model with BatchNorm, or without, up to number `until`; they go on from `state`
+// where that holds anything, and leave their own there.
+void take_steps(Worker& worker, const std::string& strategy, torch::nn::Sequential model, int until,
+                std::map<std::string, at::Tensor>& state) {
+  torch::optim::SGD optimizer(model->parameters(), 0.02);
+  Sync sync = worker.attach(*model, optimizer, strategy, {.steps = kSteps});
+  if (!state.empty()) sync.load(state);
+  while (sync.next_step().value < until) {
+    sync.begin_step();
+    model->forward(at::arange(8, at::kFloat).reshape({2, 4})).sum().backward();
+    sync.step();
+  }
+  state = sync.save();
+  sync.finish();
+  worker.evaluate(sync, [&] { return Quality{.loss = worker.id() + 1.}; });
+}
+
+TEST(Run, CountsFromWhereAStateThatIsLoadedLeftOff) {
+  std::map<std::string, at::Tensor> state;
+  const auto until = [&](int step) {
+    return run(threads(1),
+               [&](Worker& worker) {
+                 take_steps(worker, "bsp", torch::nn::Sequential(torch::nn::Linear(4, 1)), step,
+                            state);
+               },
+               {.evaluate_every = 4, .batch = 2});
+  };
+  until(5);
+  const Summary summary = until(kSteps);
+  EXPECT_EQ(summary.steps_done, kSteps);
+  EXPECT_EQ(summary.steps_by_worker, std::vector<std::int64_t>{kSteps - 5});
+  EXPECT_NEAR(summary.samples_per_second * summary.seconds, 2 * (kSteps - 5), 1e-6);
+  ASSERT_EQ(summary.curve.size(), 2u) << "after 8 and 12 steps";
+  EXPECT_EQ(summary.curve.front().progress, 8);
+}
+
+TEST(Run, JudgesTheFurtherModelsOfAStrategy) {
+  const auto others = [](torch::nn::Sequential (*make)()) {
+    return run(threads(2),
+               [&](Worker& worker) {
+                 std::map<std::string, at::Tensor> state;
+                 take_steps(worker, "overlap_local_sgd:tau=2", make(), kSteps, state);
+               })
+        .others;
+  };
+  const auto plain = others([] { return torch::nn::Sequential(torch::nn::Linear(4, 1)); });
+  ASSERT_TRUE(plain.contains("anchor"));
+  EXPECT_EQ(plain.at("anchor").loss, 1) << "as worker 0 judges";
+  EXPECT_TRUE(others([] {
+                return torch::nn::Sequential(torch::nn::Linear(4, 2), torch::nn::BatchNorm1d(2));
+              }).empty())
+      << "no statistics are the anchor's";
+}
+
+TEST(Run, WarnsOfStatisticsThatAreNotThoseOfTheMeanModel) {
+  for (const std::string policy : {"keep", "recompute", "average"}) {
+    const Summary summary = run(threads(2), [&](Worker& worker) {
+      std::map<std::string, at::Tensor> state;
+      take_steps(worker, "local_sgd:tau=2,statistics=" + policy,
+                 torch::nn::Sequential(torch::nn::Linear(4, 2), torch::nn::BatchNorm1d(2)), 4,
+                 state);
+    });
+    ASSERT_EQ(summary.warnings.size(), policy == "average" ? 0u : 1u) << policy;
+    if (policy != "average") {
+      EXPECT_NE(summary.warnings.front().find("statistics=" + policy), std::string::npos);
+    }
+  }
 }
 
 TEST(Run, SimulatesTheClusterOfAFileWithTheModelInItsSizeOnTheWire) {

@@ -95,6 +95,8 @@ class StepLoop {
   Strategy& strategy() { return *strategy_; }
   const Strategy& strategy() const { return *strategy_; }
   const Traits& traits() const { return traits_; }
+  const Replica& replica() const { return replica_; }
+  const LoopOptions& options() const { return options_; }
 
   // With the counts of steps and updates.
   void save(Archive& archive) const;

@@ -23,18 +23,23 @@ std::optional<std::string> divergence_in(const std::vector<WorkerLog>& logs) {
 }  // namespace
 
 TrainResult run_logged(Launcher& launcher, const TrainOptions& options,
-                       const std::function<void(Endpoint&, WorkerLog&)>& body) {
+                       const StepObserver& observer,
+                       const std::function<void(Endpoint&, Recorder&)>& body) {
   std::vector<WorkerLog> logs(static_cast<std::size_t>(options.workers));
+  logs.front().strategy = options.strategy;
+  logs.front().steps = options.steps;
   std::exception_ptr error;
   std::vector<Loss> losses;
   try {
     losses = launcher.run([&](Endpoint& endpoint) {
-      body(endpoint, logs[static_cast<std::size_t>(endpoint.self().value)]);
+      const WorkerId self = endpoint.self();
+      Recorder recorder(self, options, observer, logs[static_cast<std::size_t>(self.value)]);
+      body(endpoint, recorder);
     });
   } catch (...) {
     error = std::current_exception();  // Told with the result.
   }
-  TrainResult result{summarise(logs), error};
+  TrainResult result{summarise(logs), error, logs.front().tells_loss};
   Summary& summary = result.summary;
   if (!error && logs.front().was_let_out)
     result.error = std::make_exception_ptr(Interrupted("interrupted"));
@@ -42,8 +47,11 @@ TrainResult run_logged(Launcher& launcher, const TrainOptions& options,
     result.error = std::make_exception_ptr(Diverged(*divergence));
     summary.warnings.push_back(*divergence);
   }
-  summary.strategy = options.strategy;
-  summary.steps = options.steps;
+  summary.batch = options.batch;
+  if (summary.seconds > 0)
+    summary.samples_per_second =
+        static_cast<double>(summary.steps_taken * options.batch * options.accumulate) /
+        summary.seconds;
   summary.links = launcher.link_uses();
   for (const Loss& loss : losses) summary.lost.push_back(loss.reason);
   if (!result.error && std::ssize(losses) == options.workers)

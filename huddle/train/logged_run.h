@@ -7,15 +7,16 @@
 #include <functional>
 #include <string>
 
+#include "huddle/train/recorder.h"
 #include "huddle/train/trainer.h"
-#include "huddle/train/worker_log.h"
 
 namespace huddle {
 
-// `body` runs once for each worker. What the launcher throws is told with the result, whose summary
-// has all that logs, launcher and options know.
+// `body` runs once for each worker, with what writes down its steps. What the launcher throws is
+// told with the result, whose summary has all that logs, launcher and options know.
 TrainResult run_logged(Launcher& launcher, const TrainOptions& options,
-                       const std::function<void(Endpoint&, WorkerLog&)>& body);
+                       const StepObserver& observer,
+                       const std::function<void(Endpoint&, Recorder&)>& body);
 
 // How a run ended: the status for summary.json, and the message for people.
 struct Ending {

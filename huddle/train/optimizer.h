@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "huddle/replica/update_rule.h"
@@ -15,6 +16,9 @@ class Optimizer;
 }  // namespace torch::optim
 
 namespace huddle {
+
+// As they are called everywhere, by UpdateOptions::Kind.
+inline constexpr std::array kOptimizers{"sgd", "adam", "adamw"};
 
 // Nothing for optimizers other than SGD, Adam and AdamW, for several parameter groups, and for
 // options that the flat rules do not have (dampening, amsgrad).

@@ -1,68 +1,49 @@
-// What a run knows of its cluster and writes down of a worker, for bodies that bring a model and a
-// loop of their own: it completes what they attach with, and Sync tells it of every step.
+// Writes down what one worker's run came to, whoever takes its steps: the trainer, timing alone, or
+// a user's own loop, of which Sync tells.
 
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
-#include <vector>
 
-#include "huddle/cluster/cluster.h"
 #include "huddle/train/evaluation/snapshots.h"
 #include "huddle/train/sync.h"
+#include "huddle/train/trainer.h"
 #include "huddle/train/worker_log.h"
-#include "huddle/transport/payload_scale.h"
 
 namespace huddle {
-
-// What all workers of a run share.
-struct RunSetting {
-  Cluster cluster;
-  SharedTopology topology;          // The cluster's.
-  PayloadScale payload_scale;       // Set as soon as the model's size is known.
-  std::int64_t evaluate_every = 0;  // Steps of the run between two models that are judged after it.
-  bool keeps_blocked = false;       // Records tell every stretch of waiting, for a timeline.
-  // Called by the workers' threads, each for its own.
-  std::function<void(const StepRecord&)> taken;
-  std::function<void(WorkerId, const std::vector<Blocked>&)> finished;
-};
-
-// What a worker attached.
-struct Attached {
-  std::string strategy;
-  std::string model;
-  std::string optimizer;
-  std::int64_t steps = 0;
-  bool tells_loss = false;
-};
 
 // How good the model is as it stands.
 using Judge = std::function<Quality()>;
 
-// One worker's, used by its thread alone. It follows the first model that the worker attaches.
+// One worker's, used by its thread alone.
 class Recorder {
  public:
-  // All must outlive it.
-  Recorder(Endpoint& endpoint, const RunSetting& setting, WorkerLog& log, Attached& attached)
-      : endpoint_(endpoint), setting_(setting), log_(log), attached_(attached) {}
+  // Of the options, those about evaluation and what is told of it are used. All must outlive it.
+  Recorder(WorkerId worker, const TrainOptions& options, const StepObserver& observer,
+           WorkerLog& log)
+      : worker_(worker), options_(options), observer_(observer), log_(log) {}
 
-  // See Worker.
-  Sync attach(torch::nn::Module& module, torch::optim::Optimizer& optimizer,
-              std::string_view strategy, AttachOptions options);
-  void evaluate(Sync& sync, const Judge& judge);
+  WorkerLog& log() { return log_; }
 
-  // Told by Sync.
-  void taken(StepTaken step, const std::optional<double>& loss, const Replica& replica);
-  void finished(Sync& sync);
+  // Before the first step, and again where a saved state has been loaded since.
+  void begin(const StepLoop& loop);
+  bool has_begun() const { return snapshots_.has_value(); }
+
+  // After each step, and after the end of them all. `loss`: absent where nobody says what it was.
+  void taken(StepLoop& loop, const std::optional<double>& loss = {});
+  void finished(StepLoop& loop);
+
+  // Has the mean of each of the models judged that were kept on the way; leaves the model as it
+  // was. A collective. REQUIRES: finished.
+  void evaluate_kept(Sync& sync, const Judge& judge);
 
  private:
-  Endpoint& endpoint_;
-  const RunSetting& setting_;
+  const WorkerId worker_;
+  const TrainOptions& options_;
+  const StepObserver& observer_;
   WorkerLog& log_;
-  Attached& attached_;
-  std::optional<Snapshots> snapshots_;  // There once a model is attached.
+  std::optional<Snapshots> snapshots_;  // There once it has begun.
 };
 
 }  // namespace huddle

@@ -54,6 +54,16 @@ std::shared_ptr<const Optimizer> flat_optimizer(torch::optim::Optimizer& optimiz
 
 }  // namespace
 
+KeptModel::KeptModel(const Replica& replica)
+    : replica_(replica),
+      parameters_(replica.parameters().clone()),
+      statistics_(replica.statistics().clone()) {}
+
+KeptModel::~KeptModel() {
+  replica_.parameters().copy_(parameters_);
+  replica_.statistics().copy_(statistics_);
+}
+
 struct Sync::State {
   State(Endpoint& world, torch::nn::Module& users_module, torch::optim::Optimizer* users_optimizer,
         std::shared_ptr<const Optimizer> updates, std::string_view strategy,
@@ -78,6 +88,7 @@ struct Sync::State {
       tensor.copy_(contiguous);
     }
     install_hooks();
+    if (recorder != nullptr) recorder->begin(loop);
   }
 
   ~State() {
@@ -208,7 +219,7 @@ Outcome Sync::step(const std::optional<double>& loss) {
     state.report_ready(std::numeric_limits<int>::max());
   state.in_step = false;
   const Outcome outcome = state.loop.end();
-  if (state.recorder != nullptr) state.recorder->taken(state.loop.take(), loss, state.replica);
+  if (state.recorder != nullptr) state.recorder->taken(state.loop, loss);
   return outcome;
 }
 
@@ -219,35 +230,22 @@ void Sync::finish() {
   // What is measured after losses is the mean of those who are still there.
   if (traits().survives_loss)
     state_->present = roll_call(state_->endpoint, kMeasureLane, state_->deadline);
-  if (state_->recorder != nullptr) state_->recorder->finished(*this);
+  if (state_->recorder != nullptr) state_->recorder->finished(state_->loop);
 }
 
-Sync::Consensus::Consensus(Sync& sync)
-    : sync_(sync),
-      own_parameters_(sync.replica().parameters().clone()),
-      own_statistics_(sync.replica().statistics().clone()) {
-  const at::Tensor mean = sync.state_->mean_of(own_parameters_);
-  drift_ = sync.state_->drift_from(mean);
-  sync.replica().parameters().copy_(mean);
-  sync.replica().statistics().copy_(sync.state_->mean_of(own_statistics_));
-}
-
-Sync::Consensus::~Consensus() {
-  sync_.replica().parameters().copy_(own_parameters_);
-  sync_.replica().statistics().copy_(own_statistics_);
+Sync::Consensus::Consensus(Sync& sync) : own_(sync.replica()) {
+  State& state = *sync.state_;
+  const at::Tensor mean = state.mean_of(state.replica.parameters());
+  drift_ = state.drift_from(mean);
+  state.replica.parameters().copy_(mean);
+  state.replica.statistics().copy_(state.mean_of(state.replica.statistics()));
 }
 
 double Sync::drift() { return state_->drift_from(state_->mean_of(state_->replica.parameters())); }
 
-StepTaken Sync::take_step() { return state_->loop.take(); }
-
-Meter::Total Sync::take_traffic() { return state_->loop.take_traffic(); }
-
 std::map<std::string, at::Tensor> Sync::models() const { return state_->loop.strategy().models(); }
 
 const Traits& Sync::traits() const { return state_->loop.traits(); }
-
-std::map<std::string, double> Sync::figures() const { return state_->loop.strategy().figures(); }
 
 const Group& Sync::present() const { return state_->present; }
 
@@ -286,6 +284,7 @@ void Sync::load(const std::map<std::string, at::Tensor>& saved) {
     if (name.starts_with("number/")) archive.numbers[name.substr(7)] = tensor.item<std::int64_t>();
   }
   state_->loop.load(archive);
+  if (state_->recorder != nullptr) state_->recorder->begin(state_->loop);
 }
 
 }  // namespace huddle

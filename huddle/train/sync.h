@@ -42,8 +42,22 @@ struct AttachOptions {
   std::int64_t steps = 0;    // That each worker is to take, for strategies that must know the end.
   Compute compute;           // Simulated or injected.
   double payload_scale = 1;  // Bytes on the wire for each byte of the model, in simulation.
-  bool keeps_blocked = false;    // `take_traffic` tells every stretch of waiting, for a timeline.
-  Recorder* recorder = nullptr;  // Told of every step, in place of whoever would `take_traffic`.
+  bool keeps_blocked = false;    // Records tell every stretch of waiting, for a timeline.
+  Recorder* recorder = nullptr;  // Told of every step.
+};
+
+// Whatever becomes of a model for the time of a block, it is then as it was.
+class KeptModel {
+ public:
+  explicit KeptModel(const Replica& replica);
+  ~KeptModel();
+  KeptModel(const KeptModel&) = delete;
+  KeptModel& operator=(const KeptModel&) = delete;
+
+ private:
+  const Replica& replica_;
+  const at::Tensor parameters_;
+  const at::Tensor statistics_;
 };
 
 // All of this is called by the worker's own thread, at the same points of the run on every worker.
@@ -85,10 +99,6 @@ class Sync {
   // object. A collective.
   class Consensus {
    public:
-    ~Consensus();
-    Consensus(const Consensus&) = delete;
-    Consensus& operator=(const Consensus&) = delete;
-
     // Root mean square distance of the workers' parameters from their mean, relative to the mean's
     // norm. Not finite where they are not.
     double drift() const { return drift_; }
@@ -96,9 +106,7 @@ class Sync {
    private:
     friend class Sync;
     explicit Consensus(Sync& sync);
-    Sync& sync_;
-    at::Tensor own_parameters_;
-    at::Tensor own_statistics_;
+    KeptModel own_;
     double drift_ = 0;
   };
   Consensus consensus() { return Consensus(*this); }
@@ -106,16 +114,11 @@ class Sync {
   // The drift alone. A collective, of the size of the model.
   double drift();
 
-  // The last step, and what this worker exchanged since the last call of either.
-  StepTaken take_step();
-  Meter::Total take_traffic();
-
   // Further models of the strategy, by name, each like the flat parameters.
   std::map<std::string, at::Tensor> models() const;
 
   // See Strategy.
   const Traits& traits() const;
-  std::map<std::string, double> figures() const;
 
   // Everybody; after `finish`, everybody who was not lost.
   const Group& present() const;

@@ -5,7 +5,6 @@
 
 #include "huddle/base/error.h"
 #include "huddle/train/models/models.h"
-#include "huddle/train/worker.h"
 #include "huddle/transport/threads/launcher.h"
 #include "tests/support/refusal.h"
 
@@ -32,16 +31,16 @@ TEST(Sync, BspEqualsOneWorkerOnTheJoinedBatchForAModelWithoutBatchNorm) {
         .backward();
     optimizer.step();
   }
-  run(*make_threads_launcher({.cluster = {.workers = 2}}), [&](Worker& worker) {
+  make_threads_launcher({.cluster = {.workers = 2}})->run([&](Endpoint& endpoint) {
     const auto model =
         make_model("mlp:hidden=16", {1, 8, 8}, 10,
-                   1 + static_cast<std::uint64_t>(worker.id()));  // Made equal by attach.
+                   1 + static_cast<std::uint64_t>(endpoint.self().value));  // Made equal by attach.
     torch::optim::SGD own(model->module().parameters(),
                           torch::optim::SGDOptions(0.05).momentum(0.9));
-    Sync sync = worker.attach(model->module(), own, "bsp:buckets=3");
+    Sync sync(endpoint, model->module(), own, "bsp:buckets=3", {});
     for (int step = 0; step < 5; ++step) {
       sync.begin_step();
-      loss_of(*model, batch_of(worker.id(), step)).backward();
+      loss_of(*model, batch_of(endpoint.self().value, step)).backward();
       sync.step();
     }
     sync.finish();
@@ -55,27 +54,27 @@ TEST(Sync, BspEqualsOneWorkerOnTheJoinedBatchForAModelWithoutBatchNorm) {
 TEST(Sync, AccumulatesBackwardPassesBeforeItExchanges) {
   at::Tensor once;
   for (const int passes : {1, 2})
-    run(*make_threads_launcher({.cluster = {.workers = 2}}), [&](Worker& worker) {
+    make_threads_launcher({.cluster = {.workers = 2}})->run([&](Endpoint& endpoint) {
       const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
       torch::optim::SGD optimizer(model->module().parameters(), 0.05);
-      Sync sync = worker.attach(model->module(), optimizer, "bsp:buckets=2");
+      Sync sync(endpoint, model->module(), optimizer, "bsp:buckets=2", {});
       for (int step = 0; step < 3; ++step) {
         sync.begin_step(passes);
         for (int pass = 0; pass < passes; ++pass)
-          (loss_of(*model, batch_of(worker.id(), step)) / passes).backward();
+          (loss_of(*model, batch_of(endpoint.self().value, step)) / passes).backward();
         sync.step();
       }
-      if (worker.id() != 0) return;
+      if (endpoint.self().value != 0) return;
       if (passes == 1) once = sync.replica().parameters().clone();
       EXPECT_TRUE(torch::allclose(sync.replica().parameters(), once, 1e-5, 1e-6));
     });
 }
 
 TEST(Sync, FollowsALearningRateThatTheUserChanges) {
-  run(*make_threads_launcher({.cluster = {.workers = 1}}), [&](Worker& worker) {
+  make_threads_launcher({.cluster = {.workers = 1}})->run([&](Endpoint& endpoint) {
     const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
     torch::optim::SGD optimizer(model->module().parameters(), 0.05);
-    Sync sync = worker.attach(model->module(), optimizer, "bsp");
+    Sync sync(endpoint, model->module(), optimizer, "bsp", {});
     optimizer.param_groups().front().options().set_lr(0);
     const at::Tensor before = sync.replica().parameters().clone();
     sync.begin_step();
@@ -86,14 +85,14 @@ TEST(Sync, FollowsALearningRateThatTheUserChanges) {
 }
 
 TEST(Sync, ConsensusIsTheMeanForTheTimeOfItsBlock) {
-  run(*make_threads_launcher({.cluster = {.workers = 3}}), [&](Worker& worker) {
+  make_threads_launcher({.cluster = {.workers = 3}})->run([&](Endpoint& endpoint) {
     const auto model = make_model("cnn:channels=2", {1, 8, 8}, 10, 1);
     torch::optim::SGD optimizer(model->module().parameters(), 0.05);
-    Sync sync = worker.attach(model->module(), optimizer, "bsp");
+    Sync sync(endpoint, model->module(), optimizer, "bsp", {});
     const at::Tensor common = sync.replica().parameters().clone();
     const at::Tensor common_statistics = sync.replica().statistics().clone();
-    sync.replica().parameters().add_(worker.id() - 1);
-    sync.replica().statistics().add_(worker.id() - 1);
+    sync.replica().parameters().add_(endpoint.self().value - 1);
+    sync.replica().statistics().add_(endpoint.self().value - 1);
     const at::Tensor own = sync.replica().parameters().clone();
     {
       const Sync::Consensus consensus = sync.consensus();
@@ -113,10 +112,10 @@ TEST(Sync, ConsensusIsTheMeanForTheTimeOfItsBlock) {
 TEST(Sync, ToleratesTheUsersOwnZeroGradBeforeAndAfterBeginStep) {
   std::vector<at::Tensor> results;
   for (const int when : {0, 1, 2})
-    run(*make_threads_launcher({.cluster = {.workers = 1}}), [&](Worker& worker) {
+    make_threads_launcher({.cluster = {.workers = 1}})->run([&](Endpoint& endpoint) {
       const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
       torch::optim::SGD optimizer(model->module().parameters(), 0.05);
-      Sync sync = worker.attach(model->module(), optimizer, "bsp:buckets=2");
+      Sync sync(endpoint, model->module(), optimizer, "bsp:buckets=2", {});
       for (int step = 0; step < 3; ++step) {
         if (when == 1) optimizer.zero_grad();
         sync.begin_step();
@@ -140,10 +139,10 @@ TEST(Sync, LetsAnyOtherOptimizerTakeItsStepsItself) {
     loss_of(*alone, batch_of(0, step)).backward();
     by_itself.step();
   }
-  run(*make_threads_launcher({.cluster = {.workers = 2}}), [&](Worker& worker) {
+  make_threads_launcher({.cluster = {.workers = 2}})->run([&](Endpoint& endpoint) {
     const auto model = make();
     torch::optim::RMSprop optimizer(model->module().parameters(), 0.01);
-    Sync sync = worker.attach(model->module(), optimizer, "bsp");
+    Sync sync(endpoint, model->module(), optimizer, "bsp", {});
     for (int step = 0; step < 5; ++step) {
       sync.begin_step();
       loss_of(*model, batch_of(0, step)).backward();
@@ -168,10 +167,10 @@ struct Uphill final : torch::optim::SGD {
 };
 
 TEST(Sync, LetsAKindOfSgdStepInItsOwnWay) {
-  run(*make_threads_launcher({.cluster = {.workers = 1}}), [&](Worker& worker) {
+  make_threads_launcher({.cluster = {.workers = 1}})->run([&](Endpoint& endpoint) {
     const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
     Uphill optimizer(model->module().parameters(), 0.01);
-    Sync sync = worker.attach(model->module(), optimizer, "bsp");
+    Sync sync(endpoint, model->module(), optimizer, "bsp", {});
     const double before = loss_of(*model, batch_of(0, 0)).item<double>();
     sync.begin_step();
     loss_of(*model, batch_of(0, 0)).backward();
@@ -182,20 +181,20 @@ TEST(Sync, LetsAKindOfSgdStepInItsOwnWay) {
 
 TEST(Sync, RefusesLbfgs) {
   const std::string said = refusal([] {
-    run(*make_threads_launcher({.cluster = {.workers = 1}}), [&](Worker& worker) {
+    make_threads_launcher({.cluster = {.workers = 1}})->run([&](Endpoint& endpoint) {
       const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
       torch::optim::LBFGS optimizer(model->module().parameters());
-      worker.attach(model->module(), optimizer, "bsp");
+      Sync(endpoint, model->module(), optimizer, "bsp", {});
     });
   });
   EXPECT_NE(said.find("AdamW"), std::string::npos) << said;
 }
 
 TEST(Sync, ResumesWhatDoesNotSayHowManyStepsWereTaken) {
-  run(*make_threads_launcher({.cluster = {.workers = 1}}), [&](Worker& worker) {
+  make_threads_launcher({.cluster = {.workers = 1}})->run([&](Endpoint& endpoint) {
     const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
     torch::optim::SGD optimizer(model->module().parameters(), 0.05);
-    Sync sync = worker.attach(model->module(), optimizer, "bsp");
+    Sync sync(endpoint, model->module(), optimizer, "bsp", {});
     std::map<std::string, at::Tensor> state = sync.save();
     EXPECT_EQ(state.erase("number/steps_taken"), 1u);
     EXPECT_NO_THROW(sync.load(state));
@@ -206,10 +205,10 @@ TEST(Sync, RefusesStrategiesThatMustStepForAnotherOptimizer) {
   for (const char* const strategy :
        {"asp", "eager", "ds_sync:overlap=backward,buckets=2", "local_sgd:slots=average"}) {
     const std::string said = refusal([&] {
-      run(*make_threads_launcher({.cluster = {.workers = 4}}), [&](Worker& worker) {
+      make_threads_launcher({.cluster = {.workers = 4}})->run([&](Endpoint& endpoint) {
         const auto model = make_model("mlp:hidden=16", {1, 8, 8}, 10, 1);
         torch::optim::RMSprop optimizer(model->module().parameters(), 0.05);
-        worker.attach(model->module(), optimizer, strategy);
+        Sync(endpoint, model->module(), optimizer, strategy, {});
       });
     });
     EXPECT_NE(said.find(" own: use "), std::string::npos) << strategy << ": " << said;

@@ -3,7 +3,6 @@
 #include <ATen/ops/empty.h>
 
 #include <cmath>
-#include <limits>
 
 #include "huddle/collective/average.h"
 #include "huddle/strategy/step_loop.h"
@@ -27,7 +26,7 @@ std::vector<std::int64_t> parameter_sizes(std::int64_t elements) {
 }
 
 void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions& options,
-                  const StepObserver& observer, WorkerLog& log) {
+                  Recorder& recorder) {
   Replica replica(without_numbers(elements), without_numbers(elements), without_numbers(0),
                   parameter_sizes(elements), UpdateRule(options.update));
   StepLoop loop(endpoint, replica, options.strategy,
@@ -37,18 +36,15 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
                  .steps = options.steps,
                  .compute = options.compute,
                  .keeps_blocked = options.keeps_blocked});
-  log.parameters = elements;
-  log.has_own_pace = loop.traits().pace == Pace::own;
+  recorder.begin(loop);
   while (!loop.is_over()) {
     loop.begin();
     loop.replay_backward();
     loop.end();
-    observer(log.add(endpoint.self(), loop.take(), std::numeric_limits<double>::quiet_NaN()));
+    recorder.taken(loop);
   }
   loop.finish();
-  const std::vector<Blocked> blocked = log.add_traffic(loop.take_traffic());
-  if (!blocked.empty()) options.finished(endpoint.self(), blocked);
-  log.figures = loop.strategy().figures();
+  recorder.finished(loop);
 }
 
 }  // namespace
@@ -56,8 +52,8 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
 TrainResult time_strategy(Launcher& launcher, double model_bytes, const TrainOptions& options,
                           const StepObserver& observer) {
   const auto elements = static_cast<std::int64_t>(std::llround(model_bytes / sizeof(float)));
-  return run_logged(launcher, options, [&](Endpoint& endpoint, WorkerLog& log) {
-    live_through(endpoint, elements, options, observer, log);
+  return run_logged(launcher, options, observer, [&](Endpoint& endpoint, Recorder& recorder) {
+    live_through(endpoint, elements, options, recorder);
   });
 }
 

@@ -10,12 +10,11 @@
 #include "huddle/base/text.h"
 #include "huddle/collective/barrier.h"
 #include "huddle/collective/gather.h"
-#include "huddle/train/evaluation/snapshots.h"
 #include "huddle/train/evaluation/swa.h"
 #include "huddle/train/flat_module.h"
 #include "huddle/train/learning_rate.h"
 #include "huddle/train/logged_run.h"
-#include "huddle/train/worker.h"
+#include "huddle/train/recorder.h"
 
 namespace huddle {
 namespace {
@@ -23,14 +22,13 @@ namespace {
 // One worker's run.
 class WorkerLoop {
  public:
-  WorkerLoop(Worker& worker, Launcher& launcher, const Problem& problem,
-             const TrainOptions& options, const StepObserver& observer, WorkerLog& log)
-      : worker_(worker),
+  WorkerLoop(Endpoint& endpoint, Launcher& launcher, const Problem& problem,
+             const TrainOptions& options, Recorder& recorder)
+      : endpoint_(endpoint),
         launcher_(launcher),
-        endpoint_(worker.endpoint()),
         options_(options),
-        observer_(observer),
-        log_(log),
+        recorder_(recorder),
+        log_(recorder.log()),
         steps_per_epoch_(problem.steps_per_epoch()),
         workload_(problem.workload(endpoint_.self())),
         rate_(options.schedule, options.update.learning_rate, options.steps),
@@ -41,23 +39,15 @@ class WorkerLoop {
                .steps = options.steps,
                .compute = options.compute,
                .payload_scale = options.payload_scale,
-               .keeps_blocked = options.keeps_blocked}),
+               .keeps_blocked = options.keeps_blocked,
+               .recorder = &recorder}),
         swa_({.start = options.swa_start, .every = options.swa_every, .steps = options.steps}) {
     if (options.resume) {
       const NamedTensors state = options.resume(endpoint_.self());
       sync_.load(state);
       swa_.load(state);
     }
-    if (sync_.traits().statistics == StatisticsPolicy::keep &&
-        sync_.replica().statistics().numel() > 0)
-      log_.warnings.push_back(
-          "the model has BatchNorm, and this strategy leaves each worker its own statistics "
-          "(statistics=keep, as published): average and recompute are the other choices.");
-    log_.payload_scale = options.payload_scale;
-    log_.has_own_pace = sync_.traits().pace == Pace::own;
-    log_.parameters = sync_.replica().parameters().numel();
-    log_.first_step = log_.steps_done = saved_step_ = sync_.next_step().value;
-    snapshots_.emplace(options.evaluate_every, options.steps, sync_.progress());
+    saved_step_ = log_.first_step;
   }
 
   void run() {
@@ -69,7 +59,8 @@ class WorkerLoop {
     }
     // First: it stands between two steps of a run that goes on.
     if (log_.was_let_out && options_.save && log_.steps_done > saved_step_) save();
-    finish();
+    sync_.finish();
+    swa_.complete(sync_.replica().parameters());
     if (log_.was_let_out) return;
     if (options_.save)
       save();  // First: an evaluation can be interrupted, and the training must not be lost.
@@ -84,16 +75,6 @@ class WorkerLoop {
     return !log_.was_let_out;
   }
 
-  void finish() {
-    sync_.finish();
-    const std::vector<Blocked> blocked =
-        log_.add_traffic(sync_.take_traffic());  // Of what was still in flight.
-    if (!blocked.empty()) options_.finished(endpoint_.self(), blocked);
-    log_.figures = sync_.figures();
-    snapshots_->complete(log_.seconds, sync_.replica());
-    swa_.complete(sync_.replica().parameters());
-  }
-
   void take_step() {
     const Step step = sync_.next_step();
     sync_.set_learning_rate(rate_.at(sync_.progress()));
@@ -106,9 +87,7 @@ class WorkerLoop {
       share.backward();
       loss += share.item<double>();
     }
-    const Outcome outcome = sync_.step();
-    observer_(log_.add(endpoint_.self(), sync_.take_step(), loss));
-    snapshots_->offer(outcome.progress, log_.seconds, sync_.replica());
+    const Outcome outcome = sync_.step(loss);
     swa_.offer(outcome.progress, sync_.replica().parameters());
     look_at(loss, step);
   }
@@ -123,67 +102,46 @@ class WorkerLoop {
     throw Interrupted("diverged");
   }
 
+  bool is_first() const { return endpoint_.self() == WorkerId{0}; }
+
   void evaluate() {
     // An engine notices there whether the run has been stopped.
     const auto between = [&] {
       endpoint_.compute(sync_.next_step(), 0);
       if (options_.gate != nullptr && options_.gate->is_closed()) throw Interrupted("interrupted");
     };
+    const Judge judge = [&] { return workload_->evaluate(between); };
     const bool recomputes = sync_.traits().statistics == StatisticsPolicy::recompute;
     if (recomputes) workload_->recompute_statistics(steps_per_epoch_, between);
-    log_.own = workload_->evaluate(between);
+    log_.own = judge();
     log_.drift = sync_.drift();
     if (recomputes) {
       log_.consensus = evaluate_as(sync_.replica().parameters(), between);
     } else {
       const Sync::Consensus consensus = sync_.consensus();
-      if (worker_.id() == 0) log_.consensus = workload_->evaluate(between);
+      if (is_first()) log_.consensus = judge();
     }
     if (!swa_.empty()) log_.swa = evaluate_as(swa_.mean(), between);
     for (const auto& [name, parameters] : sync_.models())
       if (const auto quality = evaluate_as(parameters, between)) log_.others[name] = *quality;
-    evaluate_snapshots(between);
-  }
-
-  // Nothing of this worker's model is needed any more.
-  void evaluate_snapshots(const std::function<void()>& between) {
-    std::deque<Snapshot>& kept = snapshots_->kept();
-    for (const std::size_t all = kept.size(); !kept.empty(); kept.pop_front()) {
-      const Snapshot& snapshot = kept.front();
-      log_.snapshot_times.push_back(snapshot.time);
-      sync_.replica().parameters().copy_(snapshot.parameters);
-      sync_.replica().statistics().copy_(snapshot.statistics);
-      const Sync::Consensus consensus = sync_.consensus();
-      if (worker_.id() != 0) continue;
-      log_.curve.push_back({.progress = snapshot.progress,
-                            .consensus = workload_->evaluate(between),
-                            .drift = consensus.drift()});
-      options_.evaluated(std::ssize(log_.curve), static_cast<std::int64_t>(all));
-    }
+    recorder_.evaluate_kept(sync_, judge);
   }
 
   // How good the mean of the workers' `parameters` is, told by worker 0. A collective. Its
   // statistics are measured anew, because nobody trained with these parameters.
   std::optional<Quality> evaluate_as(const at::Tensor& parameters,
                                      const std::function<void()>& between) {
-    const at::Tensor own = sync_.replica().parameters().clone();
-    const at::Tensor own_statistics = sync_.replica().statistics().clone();
+    const KeptModel own(sync_.replica());
     sync_.replica().parameters().copy_(parameters);
-    std::optional<Quality> quality;
-    {
-      const Sync::Consensus mean = sync_.consensus();
-      workload_->recompute_statistics(steps_per_epoch_, between);
-      const Sync::Consensus with_statistics =
-          sync_.consensus();  // Each worker measured on its own data.
-      if (worker_.id() == 0) quality = workload_->evaluate(between);
-    }
-    sync_.replica().parameters().copy_(own);
-    sync_.replica().statistics().copy_(own_statistics);
-    return quality;
+    const Sync::Consensus mean = sync_.consensus();
+    workload_->recompute_statistics(steps_per_epoch_, between);
+    const Sync::Consensus with_statistics =
+        sync_.consensus();  // Each worker measured on its own data.
+    return is_first() ? std::optional(workload_->evaluate(between)) : std::nullopt;
   }
 
   void save() {
-    if (sync_.present().size() < worker_.workers()) return save_consensus_alone();
+    if (sync_.present().size() < endpoint_.workers()) return save_consensus_alone();
     CheckpointInfo info{.step = log_.has_own_pace ? options_.steps : log_.steps_done,
                         .settings = options_.saved_settings};
     NamedTensors state = sync_.save();
@@ -191,13 +149,13 @@ class WorkerLoop {
     const Digest digest = options_.save->save_worker(info.step, endpoint_.self(), state);
     {
       const Sync::Consensus consensus = sync_.consensus();
-      if (worker_.id() == 0)
+      if (is_first())
         info.consensus =
             hex_of(options_.save->save_consensus(info.step, state_dict(workload_->module())));
     }
     info.workers = gather_hashes(digest);
     const bool is_worth_it = options_.keep_going || are_all_finite();
-    if (worker_.id() == 0) {
+    if (is_first()) {
       if (is_worth_it)
         options_.save->commit(info);
       else
@@ -247,25 +205,23 @@ class WorkerLoop {
 
   void save_consensus_alone() {
     const Sync::Consensus consensus = sync_.consensus();
-    if (worker_.id() != 0) return;
+    if (!is_first()) return;
     options_.save->save_consensus_alone(state_dict(workload_->module()));
     log_.warnings.push_back(
         "workers were lost, so there is no checkpoint to resume from; consensus.pt holds the mean "
         "of the others.");
   }
 
-  Worker& worker_;
-  Launcher& launcher_;
   Endpoint& endpoint_;
+  Launcher& launcher_;
   const TrainOptions& options_;
-  const StepObserver& observer_;
+  Recorder& recorder_;
   WorkerLog& log_;
   const std::int64_t steps_per_epoch_;
   const std::unique_ptr<Workload> workload_;
   const LearningRate rate_;
   Sync sync_;
   RunningMean swa_;
-  std::optional<Snapshots> snapshots_;
   std::uint32_t meetings_ = 0;
   int not_finite_ = 0;  // Losses in a row that were not.
   bool has_discarded_ = false;
@@ -276,17 +232,9 @@ class WorkerLoop {
 
 TrainResult train(Launcher& launcher, const Problem& problem, const TrainOptions& options,
                   const StepObserver& observer) {
-  TrainResult result = run_logged(launcher, options, [&](Endpoint& endpoint, WorkerLog& log) {
-    Worker worker(endpoint);
-    WorkerLoop(worker, launcher, problem, options, observer, log).run();
+  return run_logged(launcher, options, observer, [&](Endpoint& endpoint, Recorder& recorder) {
+    WorkerLoop(endpoint, launcher, problem, options, recorder).run();
   });
-  Summary& summary = result.summary;
-  summary.batch = options.batch;
-  if (summary.seconds > 0)
-    summary.samples_per_second =
-        static_cast<double>(summary.steps_taken * options.batch * options.accumulate) /
-        summary.seconds;
-  return result;
 }
 
 }  // namespace huddle

@@ -67,6 +67,7 @@ using StepObserver = std::function<void(const StepRecord&)>;
 struct TrainResult {
   Summary summary;  // The fields that the trainer knows, with what the user should be warned of.
   std::exception_ptr error;
+  bool tells_loss = false;  // Whether worker 0 knew its losses.
 };
 
 TrainResult train(Launcher& launcher, const Problem& problem, const TrainOptions& options,

@@ -1,25 +1,56 @@
 #include "huddle/train/worker.h"
 
+#include <torch/nn/module.h>
+
 #include "huddle/base/error.h"
+#include "huddle/train/flat_module.h"
+#include "huddle/train/optimizer.h"
 
 namespace huddle {
 
 Sync Worker::attach(torch::nn::Module& module, torch::optim::Optimizer& optimizer,
                     std::string_view strategy, AttachOptions options) {
-  return recorder_ != nullptr ? recorder_->attach(module, optimizer, strategy, options)
-                              : Sync(endpoint_, module, optimizer, strategy, options);
+  options.topology = run_.topology;
+  options.compute = run_.compute;
+  if (recorder_.has_begun()) return Sync(endpoint_, module, optimizer, strategy, options);
+  if (run_.evaluate_every > 0 && options.steps == 0)
+    throw UsageError(
+        "evaluate_every needs to know how many steps there are: attach(model, optimizer, strategy, "
+        "{.steps = 1000}).");
+  if (wire_.bytes > 0) options.payload_scale = wire_.bytes / parameter_bytes(module);
+  wire_.scale.set(options.payload_scale);
+  options.keeps_blocked = run_.keeps_blocked;
+  options.recorder = &recorder_;
+  const std::optional<UpdateOptions> rule = update_options(optimizer);
+  WorkerLog& log = recorder_.log();
+  log.strategy = strategy;
+  log.model = module.name();
+  log.optimizer = rule ? kOptimizers.at(static_cast<std::size_t>(rule->kind)) : "the user's own";
+  log.steps = options.steps;
+  return Sync(endpoint_, module, optimizer, strategy, options);
 }
 
 void Worker::evaluate(Sync& sync, const Judge& judge) {
-  check(recorder_ != nullptr, "evaluate() in a run that keeps no records");
-  recorder_->evaluate(sync, judge);
-}
-
-std::vector<Loss> run(Launcher& engine, const std::function<void(Worker&)>& body) {
-  return engine.run([&](Endpoint& endpoint) {
-    Worker worker(endpoint);
-    body(worker);
-  });
+  WorkerLog& log = recorder_.log();
+  if (sync.traits().statistics == StatisticsPolicy::recompute &&
+      sync.replica().statistics().numel() > 0)
+    log.warnings.push_back(
+        "statistics=recompute: only huddle train has the data to measure BatchNorm statistics "
+        "anew; models were judged with the mean of the workers' own.");
+  log.own = judge();
+  {
+    const Sync::Consensus consensus = sync.consensus();
+    log.drift = consensus.drift();
+    if (id() == 0) log.consensus = judge();
+  }
+  if (sync.replica().statistics().numel() == 0)
+    for (const auto& [name, parameters] : sync.models()) {
+      const KeptModel own(sync.replica());
+      sync.replica().parameters().copy_(parameters);
+      const Sync::Consensus consensus = sync.consensus();
+      if (id() == 0) log.others[name] = judge();
+    }
+  recorder_.evaluate_kept(sync, judge);
 }
 
 }  // namespace huddle

@@ -9,45 +9,48 @@
 
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string_view>
-#include <vector>
 
 #include "huddle/train/recorder.h"
 #include "huddle/train/sync.h"
-#include "huddle/transport/launcher.h"
+#include "huddle/transport/payload_scale.h"
 
 namespace huddle {
 
+// How much the model counts for on the network.
+struct WireSize {
+  double bytes = 0;    // 0: what it is.
+  PayloadScale scale;  // The engine's. Set as soon as the model's size is known.
+};
+
 class Worker {
  public:
-  // `recorder`: absent where nobody writes anything down.
-  explicit Worker(Endpoint& endpoint, Recorder* recorder = nullptr)
-      : endpoint_(endpoint), recorder_(recorder) {}
+  // All must outlive it.
+  Worker(Endpoint& endpoint, const TrainOptions& run, const WireSize& wire, Recorder& recorder)
+      : endpoint_(endpoint), run_(run), wire_(wire), recorder_(recorder) {}
 
   int id() const { return endpoint_.self().value; }
   int workers() const { return endpoint_.workers(); }
   Endpoint& endpoint() { return endpoint_; }
 
-  // See Sync. `strategy` as everywhere: "bsp", "ds_sync:schedule=grid". In a run with a cluster,
-  // what that says of racks, of the time to compute and of the model's size on the wire takes the
-  // place of what `options` say.
+  // See Sync. `strategy` as everywhere: "bsp", "ds_sync:schedule=grid". What the run's cluster says
+  // of racks, of the time to compute and of the model's size on the wire takes the place of what
+  // `options` say. Records tell of the first model that is attached.
   Sync attach(torch::nn::Module& module, torch::optim::Optimizer& optimizer,
               std::string_view strategy, AttachOptions options = {});
 
   // Has `judge` say how good the model is: on every worker for its own, and on worker 0 for the
-  // mean of all and, where the run keeps models on the way (RunOptions::evaluate_every), for each
-  // of those. The records tell it; the model is left as it was. All workers call it. REQUIRES:
-  // after `finish`, in a run that keeps records.
+  // mean of all, for further models of the strategy (an anchor; not where there are statistics, as
+  // of BatchNorm, which are of the workers' models) and, where the run keeps models on the way
+  // (RunOptions::evaluate_every), for each of those. The records tell it; the model is left as it
+  // was. All workers call it. REQUIRES: after `finish`.
   void evaluate(Sync& sync, const Judge& judge);
 
  private:
   Endpoint& endpoint_;
-  Recorder* recorder_;
+  const TrainOptions& run_;
+  const WireSize& wire_;
+  Recorder& recorder_;
 };
-
-// Runs `body` once for each worker and waits for all; see Launcher::run.
-std::vector<Loss> run(Launcher& engine, const std::function<void(Worker&)>& body);
 
 }  // namespace huddle

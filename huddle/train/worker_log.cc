@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "huddle/record/time_parts.h"
+
 namespace huddle {
 namespace {
 
@@ -35,9 +37,7 @@ std::vector<Blocked> WorkerLog::on_the_wire(std::vector<Blocked> blocked) const 
 
 std::vector<Blocked> WorkerLog::add_traffic(Meter::Total traffic) {
   bytes_sent += static_cast<double>(traffic.bytes_sent) * payload_scale;
-  time.wait += traffic.time.wait;
-  time.exchange += traffic.time.exchange;
-  time.hidden += traffic.time.hidden;
+  time += traffic.time;
   seconds += traffic.time.wait + traffic.time.exchange;
   return on_the_wire(std::move(traffic.blocked));
 }
@@ -63,10 +63,7 @@ StepRecord WorkerLog::add(WorkerId worker, StepTaken taken, double loss) {
   line.time.compute = std::max(0.0, passed - line.time.wait - line.time.exchange);
   steps_done = taken.step.value + 1;
   bytes_sent += bytes;
-  time.compute += line.time.compute;
-  time.wait += line.time.wait;
-  time.exchange += line.time.exchange;
-  time.hidden += line.time.hidden;
+  time += line.time;
   last_losses.push_back(loss);
   if (last_losses.size() > kStepsOfLoss) last_losses.pop_front();
   return line;
@@ -75,6 +72,10 @@ StepRecord WorkerLog::add(WorkerId worker, StepTaken taken, double loss) {
 Summary summarise(const std::vector<WorkerLog>& logs) {
   Summary summary;
   summary.workers = static_cast<int>(logs.size());
+  summary.strategy = logs.front().strategy;
+  summary.model = logs.front().model;
+  summary.optimizer = logs.front().optimizer;
+  summary.steps = logs.front().steps;
   summary.steps_done = logs.front().steps_done;
   summary.parameters = logs.front().parameters;
   summary.consensus = logs.front().consensus;

@@ -14,6 +14,12 @@ namespace huddle {
 
 // Written by its worker's thread, read after the run.
 struct WorkerLog {
+  // Of the run, or of what the worker attached; the summary tells worker 0's.
+  std::string strategy;
+  std::string model;
+  std::string optimizer;
+  std::int64_t steps = 0;
+  bool tells_loss = false;    // Somebody said what a loss was.
   double payload_scale = 1;   // Bytes are counted as they count on the wire.
   bool has_own_pace = false;  // The run ends by the steps of all workers together.
   std::int64_t steps_done = 0;

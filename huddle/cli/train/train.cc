@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "huddle/api/engine.h"
+#include "huddle/api/run_outputs.h"
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
 #include "huddle/cli/commands.h"
@@ -20,13 +21,11 @@
 #include "huddle/cli/train/train_config.h"
 #include "huddle/cli/train/train_options.h"
 #include "huddle/cli/train/train_outputs.h"
-#include "huddle/cluster/network.h"
 #include "huddle/compare/scenario/children.h"
 #include "huddle/compare/scenario/comparison_plan.h"
 #include "huddle/report/progress.h"
 #include "huddle/report/run_files.h"
 #include "huddle/report/table.h"
-#include "huddle/report/timeline.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/train/logged_run.h"
 #include "huddle/train/timing.h"
@@ -40,46 +39,16 @@ struct PreparedRun {
   TrainOptions options;
   std::unique_ptr<Problem> problem;
   std::unique_ptr<Launcher> launcher;
-  std::unique_ptr<RunFiles> files;         // Absent without --out.
-  std::unique_ptr<TimelineFile> timeline;  // Absent without --timeline.
+  std::unique_ptr<RunOutputs> outputs;
 };
-
-// Makes the files that the run writes while it goes on. The last thing to be prepared: nothing is
-// left behind by a run that is refused.
-void make_files(const TrainConfig& config, PreparedRun& run) {
-  if (!config.out.empty()) run.files = std::make_unique<RunFiles>(config.out);
-  if (config.timeline.empty()) return;
-  const bool is_virtual = is_simulated(config.engine);
-  TimelineSubject subject{.strategy = config.strategy,
-                          .engine = config.engine,
-                          .version = HUDDLE_VERSION,
-                          .workers = config.workers,
-                          .is_virtual = is_virtual};
-  const Network network(run.cluster);
-  if (is_virtual)
-    for (const Network::NamedLink& link : network.links()) subject.links.push_back(link.name);
-  run.timeline = std::make_unique<TimelineFile>(config.timeline, subject);
-  run.options.keeps_blocked = true;
-  run.options.finished = [&run](WorkerId worker, const std::vector<Blocked>& blocked) {
-    run.timeline->add_finish(worker, blocked);
-  };
-}
-
-// The engine of the run, which must stay where it is.
-std::unique_ptr<Launcher> make_engine_of(const TrainConfig& config, PreparedRun& run,
-                                         double payload_scale) {
-  LinkLoadObserver link_loads;
-  if (!config.timeline.empty())
-    link_loads = [&run](std::span<const LinkLoad> loads) { run.timeline->add(loads); };
-  return make_engine(config.engine, run.cluster, payload_scale, link_loads);
-}
 
 TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
                         const UpdateOptions& update, double payload_scale) {
+  const std::int64_t steps_per_epoch = run.problem ? run.problem->steps_per_epoch() : 1;
   return {.strategy = config.strategy,
           .workers = config.workers,
           .steps = config.steps,
-          .batch = config.batch,
+          .batch = config.timing_only ? 0 : config.batch,
           .accumulate = config.accumulate,
           .update = update,
           .clip_norm = config.clip_norm,
@@ -90,7 +59,7 @@ TrainOptions options_of(const TrainConfig& config, const PreparedRun& run,
           .deadline = {config.deadline},
           .evaluate_every = config.evaluate_every,
           .swa_start = config.swa_start,
-          .swa_every = config.swa_every > 0 ? config.swa_every : run.problem->steps_per_epoch(),
+          .swa_every = config.swa_every > 0 ? config.swa_every : steps_per_epoch,
           .keep_going = config.keep_going,
           .save_every = config.save_every,
           .saved_settings = settings_of(config)};
@@ -110,21 +79,6 @@ void check_fits(const TrainConfig& config, const Cluster& cluster, double model_
       .models = config.evaluate_every > 0 ? config.steps / config.evaluate_every + 1 : 0};
   add_strategy(need, config.strategy, cluster);
   check_memory(need, free_bytes());
-}
-
-// A run without values: no data, no model, no checkpoints.
-void prepare_timing(const TrainConfig& config, PreparedRun& run, const UpdateOptions& update) {
-  run.launcher = make_engine_of(config, run, 1);
-  run.options = {.strategy = config.strategy,
-                 .workers = config.workers,
-                 .steps = config.steps,
-                 .batch = 0,
-                 .update = update,
-                 .clip_norm = config.clip_norm,
-                 .topology = std::make_shared<const Topology>(run.cluster.topology),
-                 .compute = {run.cluster.compute_per_step, run.cluster.backward_share},
-                 .deadline = {config.deadline}};
-  make_files(config, run);
 }
 
 // Takes from the cluster what the options left open. Throws UsageError where the two disagree.
@@ -171,14 +125,12 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
   require(!config.timing_only || run.cluster.wire_bytes > 0,
           "--timing-only needs the size of the model: --wire, as 102.4MB, or wire in the cluster "
           "file.");
-  if (config.timing_only) {
-    prepare_timing(config, run, update);
-    return;
-  }
-  run.problem = load_problem(problem_of(config));
+  if (!config.timing_only) run.problem = load_problem(problem_of(config));
+  const double model_bytes = run.problem ? parameter_bytes(*run.problem) : 0;
   const double payload_scale =
-      run.cluster.wire_bytes > 0 ? run.cluster.wire_bytes / parameter_bytes(*run.problem) : 1;
-  run.launcher = make_engine_of(config, run, payload_scale);
+      run.problem && run.cluster.wire_bytes > 0 ? run.cluster.wire_bytes / model_bytes : 1;
+  run.outputs = std::make_unique<RunOutputs>(RunOutputs::Places{config.out, config.timeline});
+  run.launcher = make_engine(config.engine, run.cluster, payload_scale, run.outputs->link_loads());
   if (config.epochs > 0)
     config.steps = std::max<std::int64_t>(
         1, static_cast<std::int64_t>(config.epochs *
@@ -186,7 +138,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
                                      config.accumulate));
   check_with_steps(config.steps);
   check_length(config);
-  check_fits(config, run.cluster, parameter_bytes(*run.problem));
+  check_fits(config, run.cluster, model_bytes);
   require(!resumed || resumed->step < config.steps,
           concat("the checkpoint in ", config.resume, " has done ", resumed ? resumed->step : 0,
                  " steps already; give more by --steps or --epochs, as --steps ",
@@ -200,7 +152,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
     run.options.save->prepare(config.replace || is_same_path(config.save, config.resume)
                                   ? CheckpointFolder::Older::replace
                                   : CheckpointFolder::Older::refuse);
-  make_files(config, run);
+  run.outputs->open({config.engine, run.cluster}, config.strategy, run.options);
 }
 
 // Throws UsageError for whatever cannot work; nothing has been trained by then.
@@ -283,8 +235,7 @@ int train_command(const CLI::App& command, TrainConfig config) {
   progress.emplace(stderr, config.steps,
                    config.quiet ? ProgressMode::quiet : progress_mode(stderr));
   const auto observer = [&](const StepRecord& record) {
-    if (run.files) run.files->append(record);
-    if (run.timeline) run.timeline->add(record);
+    run.outputs->add(record);
     if (record.worker == WorkerId{0})
       progress->update(std::llround(record.progress),
                        config.timing_only ? std::nullopt : std::optional(record.loss));
@@ -304,11 +255,7 @@ int train_command(const CLI::App& command, TrainConfig config) {
   result.summary.cluster = run.cluster.name;
   if (!config.wire.empty() && !result.summary.cluster.empty())
     result.summary.cluster += concat(", wire ", config.wire);
-  if (run.timeline) run.timeline->close();  // First: the summary says that all is there.
-  if (run.files) {
-    run.files->write_summary(result.summary, HUDDLE_VERSION);
-    run.files->close();
-  }
+  run.outputs->close(result.summary);
   if (config.json)
     fmt::print("{}\n", summary_json(result.summary, HUDDLE_VERSION));
   else if (!config.quiet)

@@ -15,6 +15,7 @@
 #include "huddle/cluster/cluster_file.h"
 #include "huddle/cluster/cluster_problems.h"
 #include "huddle/schedule/schedule_options.h"
+#include "huddle/train/optimizer.h"
 
 namespace huddle {
 namespace {
@@ -169,7 +170,7 @@ ProblemOptions problem_of(const TrainConfig& config) {
 }
 
 UpdateOptions update_of(const TrainConfig& config) {
-  static const std::vector<std::string> names{"sgd", "adam", "adamw"};
+  static const std::vector<std::string> names(kOptimizers.begin(), kOptimizers.end());
   const auto found = std::find(names.begin(), names.end(), config.optimizer);
   if (found == names.end()) throw UsageError(unknown_value("optimizer", config.optimizer, names));
   const auto kind = static_cast<UpdateOptions::Kind>(found - names.begin());
