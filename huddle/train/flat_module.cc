@@ -10,20 +10,19 @@
 namespace huddle {
 namespace {
 
-struct Named {
-  std::string name;
-  at::Tensor tensor;
-};
+using NamedDict = torch::OrderedDict<std::string, at::Tensor>;
+using Named = NamedDict::Item;
 
 // The wanted tensors in their order, each once: layers may share a parameter under two names.
 template <typename Wanted>
-std::vector<Named> collect(const torch::OrderedDict<std::string, at::Tensor>& all, Wanted wanted) {
+std::vector<Named> collect(const NamedDict& all, Wanted wanted) {
   std::vector<Named> chosen;
   for (const auto& item : all) {
     const at::Tensor& tensor = item.value();
-    const bool seen = std::any_of(chosen.begin(), chosen.end(),
-                                  [&](const Named& other) { return other.tensor.is_same(tensor); });
-    if (wanted(tensor) && !seen) chosen.push_back({item.key(), tensor});
+    const bool seen = std::any_of(chosen.begin(), chosen.end(), [&](const Named& other) {
+      return other.value().is_same(tensor);
+    });
+    if (wanted(tensor) && !seen) chosen.push_back(item);
   }
   return chosen;
 }
@@ -32,12 +31,12 @@ std::vector<Named> collect(const torch::OrderedDict<std::string, at::Tensor>& al
 void require_alike(const char* what, const std::vector<Named>& all) {
   for (const Named& each : all) {
     const Named& first = all.front();
-    if (each.tensor.scalar_type() == first.tensor.scalar_type() &&
-        each.tensor.device() == first.tensor.device())
+    if (each.value().scalar_type() == first.value().scalar_type() &&
+        each.value().device() == first.value().device())
       continue;
     const auto kind = [](const Named& named) {
-      return concat("'", named.name, "' (", named.tensor.scalar_type(), " on ",
-                    named.tensor.device(), ")");
+      return concat("'", named.key(), "' (", named.value().scalar_type(), " on ",
+                    named.value().device(), ")");
     };
     throw UsageError(concat("model: the ", what, " ", kind(first), " and ", kind(each),
                             " differ in type or device; convert the module with to() first."));
@@ -47,8 +46,8 @@ void require_alike(const char* what, const std::vector<Named>& all) {
 // Zeros with room for all of them, of their type and on their device.
 at::Tensor flat_zeros(const std::vector<Named>& all) {
   std::int64_t size = 0;
-  for (const Named& each : all) size += each.tensor.numel();
-  return at::zeros({size}, all.empty() ? at::TensorOptions() : all.front().tensor.options());
+  for (const Named& each : all) size += each.value().numel();
+  return at::zeros({size}, all.empty() ? at::TensorOptions() : all.front().value().options());
 }
 
 // Tensors in the memory of `flat`, one after another, shaped like each of the tensors. To autograd
@@ -59,8 +58,8 @@ std::vector<at::Tensor> views_of(const at::Tensor& flat, const std::vector<Named
   std::int64_t begin = 0;
   for (const Named& each : shapes) {
     views.push_back(
-        at::empty({0}, flat.options()).set_(flat.storage(), begin, each.tensor.sizes()));
-    begin += each.tensor.numel();
+        at::empty({0}, flat.options()).set_(flat.storage(), begin, each.value().sizes()));
+    begin += each.value().numel();
   }
   return views;
 }
@@ -71,8 +70,8 @@ at::Tensor move_into_flat(const std::vector<Named>& all) {
   const at::Tensor flat = flat_zeros(all);
   const std::vector<at::Tensor> views = views_of(flat, all);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    views[i].copy_(all[i].tensor);
-    all[i].tensor.set_data(views[i]);
+    views[i].copy_(all[i].value());
+    all[i].value().set_data(views[i]);
   }
   return flat;
 }
@@ -101,9 +100,9 @@ FlatModule flatten(torch::nn::Module& module) {
   flat.gradients = at::zeros_like(flat.parameters);
   flat.gradient_views = views_of(flat.gradients, parameters);
   for (const Named& parameter : parameters) {
-    flat.parameter_names.push_back(parameter.name);
-    flat.parameter_sizes.push_back(parameter.tensor.numel());
-    flat.module_parameters.push_back(parameter.tensor);
+    flat.parameter_names.push_back(parameter.key());
+    flat.parameter_sizes.push_back(parameter.value().numel());
+    flat.module_parameters.push_back(parameter.value());
   }
   restore_gradient_views(flat);
   return flat;

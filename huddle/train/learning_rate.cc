@@ -13,10 +13,7 @@ namespace {
 constexpr std::string_view kWhat = "learning-rate schedule";
 
 KeyInfo warmup_key() {
-  return {.name = "warmup",
-          .fallback = "0",
-          .help = "steps over which the rate rises to its base",
-          .choices = {}};
+  return {.name = "warmup", .fallback = "0", .help = "steps over which the rate rises to its base"};
 }
 
 }  // namespace
@@ -26,26 +23,21 @@ std::vector<SpecInfo> known_learning_rates() {
       {.name = "constant", .summary = "the base rate all the time", .keys = {warmup_key()}},
       {.name = "step",
        .summary = "multiplied by a factor every so many steps",
-       .keys = {{.name = "every",
-                 .fallback = "30",
-                 .help = "steps between two falls",
-                 .minimum = 1,
-                 .choices = {}},
-                {.name = "factor",
-                 .type = KeyInfo::Type::number,
-                 .fallback = "0.1",
-                 .help = "what each fall multiplies the rate by",
-                 .maximum = 1,
-                 .choices = {}},
-                warmup_key()}},
+       .keys =
+           {{.name = "every", .fallback = "30", .help = "steps between two falls", .minimum = 1},
+            {.name = "factor",
+             .type = KeyInfo::Type::number,
+             .fallback = "0.1",
+             .help = "what each fall multiplies the rate by",
+             .maximum = 1},
+            warmup_key()}},
       {.name = "cosine",
        .summary = "half a cosine from the base rate down to the floor at the end of the run",
        .keys = {{.name = "floor",
                  .type = KeyInfo::Type::number,
                  .fallback = "0",
                  .help = "the last rate as a share of the base rate",
-                 .maximum = 1,
-                 .choices = {}},
+                 .maximum = 1},
                 warmup_key()}},
   };
 }
@@ -55,24 +47,15 @@ LearningRate::LearningRate(std::string_view spec, double base, std::int64_t tota
   check(base >= 0, "a learning rate is negative");
   check(total_steps >= 0, "a run has a negative number of steps");
   const Spec parsed = parse_spec(spec);
-  const std::vector<SpecInfo> known = known_learning_rates();
-  const SpecInfo& info = find_info(kWhat, known, parsed.name);
-  const Options options(kWhat, info, parsed);
+  const Options options(kWhat, find_info(kWhat, known_learning_rates(), parsed.name), parsed);
   warmup_ = options.number("warmup");
   if (warmup_ > total_steps_)
     throw UsageError(concat(kWhat, " '", spec, "': warmup=", options.text("warmup"),
                             " is longer than the run of ", total_steps,
                             " steps; shorten the warm-up or train longer."));
-  if (info.name == "constant") {
-    shape_ = Shape::constant;
-  } else if (info.name == "step") {
-    shape_ = Shape::step;
-    every_ = options.number("every");
-    factor_ = options.number("factor");
-  } else {
-    shape_ = Shape::cosine;
-    floor_ = options.number("floor");
-  }
+  if (options.has("every")) every_ = options.number("every");
+  if (options.has("factor")) factor_ = options.number("factor");
+  if (options.has("floor")) floor_ = options.number("floor");
 }
 
 double LearningRate::at(double progress) const {
@@ -82,12 +65,10 @@ double LearningRate::at(double progress) const {
 }
 
 double LearningRate::share_of_base(double progress) const {
-  if (shape_ == Shape::step) return std::pow(factor_, std::floor(progress / every_));
-  if (shape_ == Shape::cosine && progress > warmup_) {
-    const double way = (progress - warmup_) / (total_steps_ - warmup_);
-    return floor_ + (1 - floor_) * (1 + std::cos(std::numbers::pi * way)) / 2;
-  }
-  return 1;
+  const double fallen = std::pow(factor_, std::floor(progress / every_));
+  if (progress <= warmup_) return fallen;
+  const double way = (progress - warmup_) / (total_steps_ - warmup_);
+  return fallen * (floor_ + (1 - floor_) * (1 + std::cos(std::numbers::pi * way)) / 2);
 }
 
 }  // namespace huddle

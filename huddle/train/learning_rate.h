@@ -33,17 +33,15 @@ class LearningRate {
   double at(double progress) const;
 
  private:
-  enum class Shape { constant, step, cosine };
-
   double share_of_base(double progress) const;
 
-  Shape shape_;
   double base_;
   double total_steps_;
   double warmup_;
+  // A shape that was not chosen is flat.
   double every_ = 1;   // step.
   double factor_ = 1;  // step.
-  double floor_ = 0;   // cosine.
+  double floor_ = 1;   // cosine.
 };
 
 }  // namespace huddle

@@ -62,11 +62,11 @@ class LoadData : public testing::Test {
 TEST(ParseIdx, ReadsOneAndThreeDimensions) {
   const IdxArray images =
       parse_idx({.name = "images", .way_out = ""}, idx_bytes({2, 1, 3}, {1, 2, 3, 4, 5, 255}));
-  EXPECT_EQ(images.sizes, (std::vector<std::int64_t>{2, 1, 3}));
-  EXPECT_EQ(images.values, (Bytes{1, 2, 3, 4, 5, 255}));
+  EXPECT_EQ(images.values.sizes(), (std::vector<std::int64_t>{2, 1, 3}));
+  EXPECT_TRUE(images.values.flatten().equal(at::tensor(Bytes{1, 2, 3, 4, 5, 255}, at::kByte)));
   const IdxArray labels =
       parse_idx({.name = "labels", .way_out = ""}, idx_bytes({300}, Bytes(300, 7)));
-  EXPECT_EQ(labels.sizes, (std::vector<std::int64_t>{300}));
+  EXPECT_EQ(labels.values.sizes(), (std::vector<std::int64_t>{300}));
 }
 
 TEST(ParseIdx, NamesTheFileAndTheWayOut) {
@@ -100,13 +100,13 @@ TEST(ParseIdx, RefusesAWrongMagicNumber) {
   EXPECT_TRUE(contains(parse_refusal({0, 0, 0x0D, 1, 0, 0, 0, 0}), "not an IDX file"));  // Floats.
 }
 
-TEST(PairUp, RefusesSwappedFiles) {
+TEST(RequirePair, RefusesSwappedFiles) {
   const IdxArray images = parse_idx({.name = "images", .way_out = ""}, idx_bytes({1, 1, 1}, {1}));
   const IdxArray labels = parse_idx({.name = "labels", .way_out = ""}, idx_bytes({1}, {1}));
-  EXPECT_EQ(refusal([&] { pair_up(images, labels); }), "");
-  EXPECT_EQ(refusal([&] { pair_up(labels, labels); }),
+  EXPECT_EQ(refusal([&] { require_pair(images, labels); }), "");
+  EXPECT_EQ(refusal([&] { require_pair(labels, labels); }),
             "labels: holds labels where images are expected.");
-  EXPECT_EQ(refusal([&] { pair_up(images, images); }),
+  EXPECT_EQ(refusal([&] { require_pair(images, images); }),
             "images: holds images where labels are expected.");
 }
 

@@ -7,11 +7,14 @@
 
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
-#include <vector>
+
+#include "huddle/base/error.h"
 
 namespace huddle {
 
@@ -21,17 +24,13 @@ struct IdxOrigin {
   std::string way_out;  // What to do if they are bad ("run: …"); may be empty.
 };
 
-// One IDX file in memory; the last dimension runs fastest.
+// What is wrong with such bytes, with the way out.
+UsageError idx_error(const IdxOrigin& origin, const std::string& reason);
+
+// One IDX file in memory.
 struct IdxArray {
   IdxOrigin origin;
-  std::vector<std::int64_t> sizes;
-  std::vector<std::uint8_t> values;
-};
-
-// As many images as labels.
-struct LabelledImages {
-  IdxArray images;  // Three sizes: count, height, width.
-  IdxArray labels;  // One size: count.
+  at::Tensor values;  // Bytes. Three sizes of images (count, height, width), one of labels.
 };
 
 IdxArray parse_idx(IdxOrigin origin, std::span<const std::uint8_t> bytes);
@@ -40,6 +39,6 @@ IdxArray read_idx(const std::filesystem::path& path, std::string way_out);
 
 // Throws UsageError unless there are three-dimensional images, one-dimensional labels, and as many
 // of one as of the other.
-LabelledImages pair_up(IdxArray images, IdxArray labels);
+void require_pair(const IdxArray& images, const IdxArray& labels);
 
 }  // namespace huddle

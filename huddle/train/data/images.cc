@@ -28,8 +28,7 @@ class ImageWorkload final : public Workload {
   torch::nn::Module& module() override { return model_->module(); }
 
   at::Tensor loss(std::int64_t batch) override {
-    const std::vector<std::int64_t> samples = sampler_.batch(Step{batch});
-    const at::Tensor index = torch::tensor(samples, at::kLong);
+    const at::Tensor index = samples_of(batch);
     const at::Tensor scores = model_->forward(data_.train.images.index_select(0, index));
     return torch::nn::functional::cross_entropy(scores, data_.train.labels.index_select(0, index));
   }
@@ -52,8 +51,7 @@ class ImageWorkload final : public Workload {
     const torch::NoGradGuard no_grad;
     for (std::int64_t batch = 0; batch < batches && !norms.empty(); ++batch) {
       between();
-      model_->forward(data_.train.images.index_select(
-          0, torch::tensor(sampler_.batch(Step{batch}), at::kLong)));
+      model_->forward(data_.train.images.index_select(0, samples_of(batch)));
     }
     for (const Norm& norm : norms) {
       norm.layer->options.momentum(norm.momentum);
@@ -89,6 +87,10 @@ class ImageWorkload final : public Workload {
   }
 
  private:
+  at::Tensor samples_of(std::int64_t batch) {
+    return torch::tensor(sampler_.batch(Step{batch}), at::kLong);
+  }
+
   const ImageData& data_;
   const std::unique_ptr<Model> model_;
   Sampler sampler_;
@@ -103,11 +105,16 @@ class ImageProblem final : public Problem {
  public:
   explicit ImageProblem(const ProblemOptions& options)
       : options_(options), data_(data_of(options)), labels_(label_values(data_.train)) {
-    make(WorkerId{0});  // Throws now what would otherwise be thrown inside the run.
+    workload(WorkerId{0});  // Throws now what would otherwise be thrown inside the run.
     steps_per_epoch_ = sampler(WorkerId{0}).steps_per_epoch();
   }
 
-  std::unique_ptr<Workload> workload(WorkerId worker) const override { return make(worker); }
+  std::unique_ptr<Workload> workload(WorkerId worker) const override {
+    const at::Tensor& images = data_.train.images;
+    const InputShape shape{images.size(1), images.size(2), images.size(3)};
+    return std::make_unique<ImageWorkload>(
+        data_, make_model(options_.model, shape, data_.classes, options_.seed), sampler(worker));
+  }
   std::int64_t steps_per_epoch() const override { return steps_per_epoch_; }
 
  private:
@@ -117,13 +124,6 @@ class ImageProblem final : public Problem {
                                  .batch = options_.batch,
                                  .seed = options_.seed};
     return Sampler(options, labels_, worker);
-  }
-
-  std::unique_ptr<ImageWorkload> make(WorkerId worker) const {
-    const at::Tensor& images = data_.train.images;
-    const InputShape shape{images.size(1), images.size(2), images.size(3)};
-    return std::make_unique<ImageWorkload>(
-        data_, make_model(options_.model, shape, data_.classes, options_.seed), sampler(worker));
   }
 
   const ProblemOptions options_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
@@ -19,35 +20,32 @@ constexpr std::uint64_t kPurposeOfSplits =
 constexpr double kSmallestConcentration = 0.01;
 constexpr double kLargestConcentration = 1000;
 
-struct KindName {
-  SplitSpec::Kind kind;
+struct KindInfo {
   std::string name;
+  bool (*allows)(double value) = nullptr;  // Absent: it takes no value.
+  std::string rule = "";                   // For whoever gave a wrong one.
 };
 
-std::vector<KindName> kind_names() {
-  using enum SplitSpec::Kind;
-  return {{iid, "iid"}, {fixed, "fixed"}, {dirichlet, "dirichlet"}, {skew, "skew"}, {rare, "rare"}};
+// In the order of SplitSpec::Kind.
+const std::vector<KindInfo>& known_kinds() {
+  static const std::vector<KindInfo> known{
+      {"iid"},
+      {"fixed"},
+      {"dirichlet",
+       [](double value) {
+         return value >= kSmallestConcentration && value <= kLargestConcentration;
+       },
+       concat("dirichlet needs its concentration, from ", kSmallestConcentration, " to ",
+              kLargestConcentration, ", for example dirichlet:0.5.")},
+      {"skew", [](double value) { return value > 0 && value <= 1; },
+       "skew needs the share of one class, above 0 and at most 1, for example skew:0.64."},
+      {"rare", [](double value) { return value >= 0 && value == std::floor(value) && value < 1e6; },
+       "rare needs the class that the last worker alone holds, for example rare:3."}};
+  return known;
 }
 
-bool takes_value(SplitSpec::Kind kind) {
-  return kind == SplitSpec::Kind::dirichlet || kind == SplitSpec::Kind::skew ||
-         kind == SplitSpec::Kind::rare;
-}
-
-SplitSpec::Kind parse_kind(std::string_view name) {
-  std::vector<std::string> names;
-  for (const KindName& known : kind_names()) {
-    if (known.name == name) return known.kind;
-    names.push_back(known.name);
-  }
-  throw UsageError(unknown_value("split", name, names));
-}
-
-bool in_range(const SplitSpec& split) {
-  if (split.kind == SplitSpec::Kind::skew) return split.value > 0 && split.value <= 1;
-  if (split.kind == SplitSpec::Kind::rare)
-    return split.value >= 0 && split.value == std::floor(split.value) && split.value < 1e6;
-  return split.value >= kSmallestConcentration && split.value <= kLargestConcentration;
+const KindInfo& info_of(SplitSpec::Kind kind) {
+  return known_kinds().at(static_cast<std::size_t>(kind));
 }
 
 Random stream(Random::Seed seed, const SplitSpec& split, std::uint64_t number) {
@@ -89,10 +87,10 @@ std::vector<double> dirichlet_shares(Random& random, double concentration, std::
   return shares;
 }
 
-void deal_fixed(Samples samples, Random random, Shards& shards) {
-  const std::size_t each = samples.size() / shards.size();
+// Fills every shard up to `each` samples.
+void deal_equally(Samples samples, std::size_t each, Random random, Shards& shards) {
   random.shuffle(samples);
-  for (Samples& shard : shards) move_last(samples, each, shard);
+  for (Samples& shard : shards) move_last(samples, each - shard.size(), shard);
 }
 
 void deal_dirichlet(const SplitSpec& split, std::vector<Samples> of_class, Random::Seed seed,
@@ -135,8 +133,7 @@ void deal_skew(const SplitSpec& split, std::vector<Samples> of_class, Random ran
     for (const std::size_t worker : takers[label]) move_last(of_class[label], take, shards[worker]);
     move_last(of_class[label], of_class[label].size(), rest);
   }
-  random.shuffle(rest);
-  for (Samples& shard : shards) move_last(rest, each - shard.size(), shard);
+  deal_equally(std::move(rest), each, random, shards);
 }
 
 void deal_rare(const SplitSpec& split, std::vector<Samples> of_class, Random random,
@@ -149,61 +146,53 @@ void deal_rare(const SplitSpec& split, std::vector<Samples> of_class, Random ran
   Samples rest;
   for (Samples& samples : of_class)
     if (&samples != &rare) move_last(samples, samples.size(), rest);
-  random.shuffle(rest);
   // Not more than a shard of the size that all others can have, too.
   const std::size_t others = shards.size() - 1;
   const std::size_t take = others == 0 ? rare.size() : std::min(rare.size(), rest.size() / others);
   move_last(rare, take, shards.back());
   const std::size_t each = (rest.size() + take) / shards.size();
-  for (Samples& shard : shards) move_last(rest, each - shard.size(), shard);
-}
-
-// What a split's value means, for whoever gave a wrong one.
-std::string value_rule(SplitSpec::Kind kind) {
-  if (kind == SplitSpec::Kind::skew)
-    return "skew needs the share of one class, above 0 and at most 1, for example skew:0.64.";
-  if (kind == SplitSpec::Kind::rare)
-    return "rare needs the class that the last worker alone holds, for example rare:3.";
-  return concat("dirichlet needs its concentration, from ", kSmallestConcentration, " to ",
-                kLargestConcentration, ", for example dirichlet:0.5.");
+  deal_equally(std::move(rest), each, random, shards);
 }
 
 }  // namespace
 
 SplitSpec parse_split(std::string_view text) {
   const std::size_t colon = text.find(':');
-  SplitSpec split{.kind = parse_kind(text.substr(0, colon))};
-  if (!takes_value(split.kind)) {
-    if (colon != std::string_view::npos)
-      throw UsageError(concat("split '", text, "': ", text.substr(0, colon),
-                              " takes no value; write just ", text.substr(0, colon), "."));
-    return split;
-  }
+  const std::string_view name = text.substr(0, colon);
+  std::vector<std::string> names;
+  for (const KindInfo& known : known_kinds()) names.push_back(known.name);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) throw UsageError(unknown_value("split", name, names));
+  SplitSpec split{.kind = static_cast<SplitSpec::Kind>(found - names.begin())};
+  const KindInfo& info = info_of(split.kind);
+  if (!info.allows && colon == std::string_view::npos) return split;
+  if (!info.allows)
+    throw UsageError(
+        concat("split '", text, "': ", name, " takes no value; write just ", name, "."));
   const std::string_view number = colon == std::string_view::npos ? "" : text.substr(colon + 1);
   const auto [end, error] =
       std::from_chars(number.data(), number.data() + number.size(), split.value);
-  if (error == std::errc() && end == number.data() + number.size() && in_range(split)) return split;
-  throw UsageError(concat("split '", text, "': ", value_rule(split.kind)));
+  if (error == std::errc() && end == number.data() + number.size() && info.allows(split.value))
+    return split;
+  throw UsageError(concat("split '", text, "': ", info.rule));
 }
 
 std::string to_string(const SplitSpec& split) {
-  for (const KindName& known : kind_names())
-    if (known.kind == split.kind)
-      return takes_value(split.kind) ? concat(known.name, ":", split.value) : known.name;
-  check(false, "a split of unknown kind");
-  return {};
+  const KindInfo& info = info_of(split.kind);
+  return info.allows ? concat(info.name, ":", split.value) : info.name;
 }
 
 Shards deal_out(const SplitSpec& split, std::span<const int> labels, int workers,
                 Random::Seed seed) {
   check(workers > 0, "samples are dealt out to at least one worker");
   check(split.kind != SplitSpec::Kind::iid, "iid has no shards");
-  check(!takes_value(split.kind) || in_range(split), "the split's value is out of range");
+  const KindInfo& info = info_of(split.kind);
+  check(!info.allows || info.allows(split.value), "the split's value is out of range");
   Shards shards(static_cast<std::size_t>(workers));
   if (split.kind == SplitSpec::Kind::fixed) {
     Samples samples(labels.size());
     std::iota(samples.begin(), samples.end(), std::int64_t{0});
-    deal_fixed(std::move(samples), stream(seed, split, 0), shards);
+    deal_equally(std::move(samples), labels.size() / shards.size(), stream(seed, split, 0), shards);
     return shards;
   }
   std::vector<Samples> of_class = shuffled_classes(split, labels, seed);

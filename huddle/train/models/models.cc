@@ -99,16 +99,14 @@ std::vector<SpecInfo> known_models() {
                  .fallback = "128",
                  .help = "units of each hidden layer",
                  .minimum = 1,
-                 .maximum = 1e6,
-                 .choices = {}}}},
+                 .maximum = 1e6}}},
       {.name = "cnn",
        .summary = "two 3 x 3 convolutions, each with BatchNorm, ReLU and pooling",
        .keys = {{.name = "channels",
                  .fallback = "16",
                  .help = "channels of the first convolution; the second has twice as many",
                  .minimum = 1,
-                 .maximum = 1e6,
-                 .choices = {}}}},
+                 .maximum = 1e6}}},
   };
 }
 
@@ -117,11 +115,9 @@ std::unique_ptr<Model> make_model(std::string_view spec, const InputShape& shape
   check(classes >= 1, "a classifier needs a class");
   check(shape.channels >= 1 && shape.height >= 1 && shape.width >= 1, "images have no pixels");
   const Spec parsed = parse_spec(spec);
-  const std::vector<SpecInfo> known = known_models();
-  const SpecInfo& info = find_info("model", known, parsed.name);
-  const Options options("model", info, parsed);
+  const Options options("model", find_info("model", known_models(), parsed.name), parsed);
   nn::Sequential layers =
-      info.name == "mlp" ? mlp(options, shape, classes) : cnn(options, shape, classes);
+      parsed.name == "mlp" ? mlp(options, shape, classes) : cnn(options, shape, classes);
   draw_weights(layers, seed);
   return std::make_unique<Layers>(std::move(layers));
 }
