@@ -147,11 +147,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
   if (resumed)
     run.options.resume = [folder = CheckpointFolder(config.resume), info = *resumed](
                              WorkerId worker) { return folder.load_worker(info, worker); };
-  if (!config.save.empty()) run.options.save = CheckpointFolder(config.save);
-  if (run.options.save)
-    run.options.save->prepare(config.replace || is_same_path(config.save, config.resume)
-                                  ? CheckpointFolder::Older::replace
-                                  : CheckpointFolder::Older::refuse);
+  if (!config.save.empty()) run.options.save.emplace(config.save).prepare();
   run.outputs->open({config.engine, run.cluster}, config.strategy, run.options);
 }
 

@@ -43,19 +43,14 @@ std::string read_whole(const fs::path& path) {
   return read_file(path, kMostBytes, "--resume wants a folder that --save wrote");
 }
 
-Digest sha256_of(const fs::path& path) {
-  Sha256 hash;
-  hash.add(read_whole(path));
-  return hash.finish();
-}
-
 // Refuses a file that is not the one whose hash checkpoint.json has.
-void require_hash(const fs::path& path, const Digest& digest, const std::string& wanted,
-                  const char* way_out) {
-  if (hex_of(digest) != wanted)
+std::string read_saved(const fs::path& path, const std::string& hash, const char* way_out) {
+  std::string bytes = read_whole(path);
+  if (const std::string found = hex_of(sha256(bytes)); found != hash)
     throw UsageError(concat(path.string(),
                             " is damaged, or not the file that was saved there: its SHA-256 is ",
-                            hex_of(digest), ", checkpoint.json says ", wanted, ". ", way_out));
+                            found, ", checkpoint.json says ", hash, ". ", way_out));
+  return bytes;
 }
 
 }  // namespace
@@ -141,11 +136,7 @@ std::map<std::string, std::int64_t> CheckpointFolder::step_folders() const {
   return folders;
 }
 
-void CheckpointFolder::prepare(Older older) const {
-  if (older == Older::refuse && holds_one())
-    throw UsageError(concat(
-        directory_.string(),
-        " holds a checkpoint already; go on from it with --resume, or name another folder."));
+void CheckpointFolder::prepare() const {
   try {
     fs::create_directories(directory_);
     write_whole(directory_ / ".probe", "");
@@ -213,26 +204,23 @@ CheckpointInfo CheckpointFolder::load_info() const {
 }
 
 void CheckpointFolder::verify(const CheckpointInfo& info) const {
-  for (int worker = 0; worker < std::ssize(info.workers); ++worker) {
-    const fs::path path = worker_file(info.folder, WorkerId{worker});
-    require_hash(path, sha256_of(path), info.workers[static_cast<std::size_t>(worker)], kWayOut);
-  }
+  for (int worker = 0; worker < std::ssize(info.workers); ++worker)
+    read_saved(worker_file(info.folder, WorkerId{worker}),
+               info.workers[static_cast<std::size_t>(worker)], kWayOut);
   if (!info.consensus) return;
   // A run may have been killed between naming it and moving it.
   const fs::path moved = directory_ / kConsensusFile;
   const fs::path unmoved = consensus_file(info.folder);
   const fs::path path = fs::exists(unmoved) ? unmoved : moved;
   if (fs::exists(path))
-    require_hash(path, sha256_of(path), *info.consensus,
-                 "Going on does not need it: remove it, and the next checkpoint has a new one.");
+    read_saved(path, *info.consensus,
+               "Going on does not need it: remove it, and the next checkpoint has a new one.");
 }
 
 NamedTensors CheckpointFolder::load_worker(const CheckpointInfo& info, WorkerId worker) const {
   const fs::path path = worker_file(info.folder, worker);
-  const std::string bytes = read_whole(path);
-  require_hash(path, sha256(bytes), info.workers.at(static_cast<std::size_t>(worker.value)),
-               kWayOut);
-  return tensors_in(path, bytes);
+  const std::string& hash = info.workers.at(static_cast<std::size_t>(worker.value));
+  return tensors_in(path, read_saved(path, hash, kWayOut));
 }
 
 }  // namespace huddle

@@ -39,13 +39,10 @@ class CheckpointFolder {
  public:
   explicit CheckpointFolder(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
-  // What happens to a checkpoint that the folder holds already.
-  enum class Older { refuse, replace };
-
-  // Makes the folder. Throws UsageError when it cannot be written, or holds a checkpoint that is
-  // not to be replaced. One that is stays whole until the next is committed. Removes what a run
-  // that was killed had begun to write.
-  void prepare(Older older = Older::refuse) const;
+  // Makes the folder. Throws UsageError when it cannot be written. A checkpoint that it holds stays
+  // whole until the next is committed; whether that may take its place is for the caller to ask.
+  // Removes what a run that was killed had begun to write.
+  void prepare() const;
 
   // Each worker writes its own state, and one of them the mean model; when all have, one commits,
   // which also removes the states of earlier steps. Nobody saves while one commits. Each returns

@@ -79,8 +79,7 @@ TEST_F(Checkpoint, NamesTheNewestWholeStateAndRemovesOlderOnes) {
 
 TEST_F(Checkpoint, StaysWholeUntilTheNextIsCommitted) {
   save(10, 1);
-  EXPECT_THROW(checkpoint_.prepare(), UsageError);
-  checkpoint_.prepare(CheckpointFolder::Older::replace);
+  checkpoint_.prepare();
   write(20, 1);
   const CheckpointInfo info = checkpoint_.load_info();
   EXPECT_EQ(info.step, 10) << "a run that goes on from it may be interrupted";
@@ -90,7 +89,7 @@ TEST_F(Checkpoint, StaysWholeUntilTheNextIsCommitted) {
 
 TEST_F(Checkpoint, WorkersDoNotEachReadWhatAllHaveSaved) {
   save(10, 2);
-  checkpoint_.prepare(CheckpointFolder::Older::replace);
+  checkpoint_.prepare();
   std::ofstream(folder_ / "checkpoint.json") << "not to be read";
   EXPECT_NO_THROW(checkpoint_.save_worker(20, WorkerId{0}, {{"x", torch::full({1}, 1)}}));
 }
@@ -98,7 +97,7 @@ TEST_F(Checkpoint, WorkersDoNotEachReadWhatAllHaveSaved) {
 TEST_F(Checkpoint, StaysWholeWhileAnotherOfTheSameStepIsWritten) {
   save(10, 2);
   for (int time = 0; time < 3; ++time) {
-    checkpoint_.prepare(CheckpointFolder::Older::replace);
+    checkpoint_.prepare();
     checkpoint_.save_worker(10, WorkerId{0}, {{"x", torch::full({1}, -1)}});
     checkpoint_.verify(checkpoint_.load_info());  // Or the power fails here.
     checkpoint_.discard(10);
@@ -114,7 +113,7 @@ TEST_F(Checkpoint, StaysWholeWhileAnotherOfTheSameStepIsWritten) {
 
 TEST_F(Checkpoint, LeavesNothingOfALongerRunThatItReplaces) {
   save(30, 1);
-  checkpoint_.prepare(CheckpointFolder::Older::replace);
+  checkpoint_.prepare();
   save(10, 1);
   EXPECT_FALSE(fs::exists(folder_ / "step-000030"));
   checkpoint_.verify(checkpoint_.load_info());
@@ -139,7 +138,7 @@ TEST_F(Checkpoint, RemovesWhatAKilledRunLeftUnfinishedAndNothingElse) {
   save(20, 1);
   write(30, 1);
   fs::create_directories(folder_ / "step-by-step");
-  checkpoint_.prepare(CheckpointFolder::Older::replace);
+  checkpoint_.prepare();
   EXPECT_TRUE(fs::exists(folder_ / "step-000020" / "worker-0.pt"));
   EXPECT_FALSE(fs::exists(folder_ / "step-000030"));
   EXPECT_TRUE(fs::exists(folder_ / "step-by-step"));
