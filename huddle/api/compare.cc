@@ -15,6 +15,7 @@
 #include "huddle/report/format.h"
 #include "huddle/report/page/html_report.h"
 #include "huddle/strategy/registry.h"
+#include "huddle/train/logged_run.h"
 
 namespace huddle {
 namespace {
@@ -58,12 +59,10 @@ int make_run(const Engine& engine, const std::function<void(Worker&)>& body,
   } catch (const UsageError& error) {
     std::fputs(error.what(), stderr);
     return kWrongUsage;
-  } catch (const std::exception& error) {
-    std::fputs(error.what(), stderr);
   } catch (...) {
-    std::fputs("an exception of unknown type", stderr);
+    std::fputs(ending_of(std::current_exception()).message.c_str(), stderr);
+    return 1;
   }
-  return 1;
 }
 
 ChildCommand command_of(const ComparedRun& planned, const Engine& engine, const CompareBody& body,

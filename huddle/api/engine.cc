@@ -10,24 +10,6 @@
 namespace huddle {
 namespace {
 
-SpecInfo threads_info() {
-  return {.name = "threads",
-          .summary =
-              "workers as threads of this process; links, slowness and deaths are injected "
-              "in real time",
-          .keys = {{.name = "native",
-                    .type = KeyInfo::Type::choice,
-                    .fallback = "on",
-                    .help = "on: averages go through shared memory; off: as messages. Same bits",
-                    .choices = {"on", "off"}}}};
-}
-
-SpecInfo sim_info() {
-  return {.name = "sim",
-          .summary = "workers as actors of a simulated cluster: values are real, time is virtual",
-          .keys = {}};
-}
-
 constexpr const char* kNoSimulation =
     "this build has no engine 'sim', because SimGrid was missing when it was made: install "
     "libsimgrid-dev and build again, or use the engine 'threads'.";
@@ -50,7 +32,19 @@ std::unique_ptr<Launcher> make_sim(const Cluster&, const PayloadScale&, const Li
 
 }  // namespace
 
-std::vector<SpecInfo> known_engines() { return {threads_info(), sim_info()}; }
+std::vector<SpecInfo> known_engines() {
+  return {
+      {.name = "threads",
+       .summary = "workers as threads of this process; links, slowness and deaths are injected "
+                  "in real time",
+       .keys = {{.name = "native",
+                 .type = KeyInfo::Type::choice,
+                 .fallback = "on",
+                 .help = "on: averages go through shared memory; off: as messages. Same bits",
+                 .choices = {"on", "off"}}}},
+      {.name = "sim",
+       .summary = "workers as actors of a simulated cluster: values are real, time is virtual"}};
+}
 
 bool has_simulation() { return kHasSimulation; }
 

@@ -133,9 +133,7 @@ Work carried_out(const PlannedRuns& runs, const ComparisonFolder& folder, Childr
     std::vector<std::string>& arguments = commands.back().arguments;
     arguments.insert(arguments.end(), run->arguments.begin(), run->arguments.end());
     if (config.timeline)
-      for (const std::string& word :
-           {std::string("--timeline"), concat("runs/", run->id, "/", kTimeline)})
-        arguments.push_back(word);
+      arguments.insert(arguments.end(), {"--timeline", concat("runs/", run->id, "/", kTimeline)});
   }
   RunsProgress progress(stderr, config.quiet ? ProgressMode::quiet : progress_mode(stderr));
   RunsState state = state_before(work);
@@ -276,12 +274,6 @@ Comparison gather(const Scenario& scenario, const ComparisonPlan& plan, const Wo
   return all;
 }
 
-WallClock wall_of(const ComparisonPlan& plan, const ComparisonFolder& folder, Seconds seconds) {
-  WallClock wall{.machine = machine_description(), .seconds = seconds};
-  for (const PlannedRun* run : runs_of(plan)) wall.by_run[run->id] = folder.seconds_of(*run);
-  return wall;
-}
-
 int interrupted() {
   fmt::print(stderr, "huddle: interrupted; the same command goes on where this one stopped.\n");
   return 130;
@@ -345,9 +337,9 @@ int compare_command(const CLI::App& command, const CompareConfig& config) {
   all.tunings = tunings;
   if (!tunings.empty())
     all.note = concat(all.note, all.note.empty() ? "" : " ", tuning_note(tunings));
-  WallClock wall = wall_of(plan, folder, steady_seconds() - begun);
-  for (const PlannedRun* run : tunings_of(tuning_plan))
-    wall.by_run[run->id] = folder.seconds_of(*run);
+  WallClock wall{.machine = machine_description(), .seconds = steady_seconds() - begun};
+  for (const PlannedRuns& runs : {runs_of(plan), tunings_of(tuning_plan)})
+    for (const PlannedRun* run : runs) wall.by_run[run->id] = folder.seconds_of(*run);
   return conclude(all, wall, folder, config);
 }
 

@@ -70,23 +70,16 @@ void check_workload(const WorkloadOptions& workload) {
   if (!config.wire.empty()) parse_wire("--wire", config.wire);
 }
 
-// Whether data is there, and what its classes are: looked at once, however many runs use it.
-class KnownClasses {
- public:
-  // Throws UsageError where the data is not there.
-  int of(const ProblemOptions& problem) {
-    const auto [place, is_new] = classes_.try_emplace({problem.data, problem.data_directory}, 0);
-    if (is_new) place->second = load_data(problem.data, problem.data_directory).classes;
-    return place->second;
-  }
+// How many classes data has, by name and folder: looked at once, however many runs use it.
+using KnownClasses = std::map<std::pair<std::string, std::filesystem::path>, int>;
 
- private:
-  std::map<std::pair<std::string, std::filesystem::path>, int> classes_;
-};
-
+// Throws UsageError where the data is not there, or not what the split wants.
 void check_data(const TrainConfig& config, KnownClasses& known) {
   if (parse_spec(config.data).name == "quadratic") return;
-  const int classes = known.of(problem_of(config));
+  const ProblemOptions problem = problem_of(config);
+  const auto [place, is_new] = known.try_emplace({problem.data, problem.data_directory}, 0);
+  if (is_new) place->second = load_data(problem.data, problem.data_directory).classes;
+  const int classes = place->second;
   const SplitSpec split = parse_split(config.split);
   require(split.kind != SplitSpec::Kind::rare || split.value < classes,
           concat("--split is ", config.split, ", but ", config.data, " has the classes 0 to ",

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdlib>
-#include <limits>
+#include <regex>
+#include <tuple>
 
 #include "huddle/api/engine.h"
 #include "huddle/base/error.h"
@@ -20,40 +19,13 @@
 namespace huddle {
 namespace {
 
-// The numbers in a text such as "3:2.5" or "2@50+4", which must have the form of `pattern` ("#"
-// stands for a number); the last `optional` of them may be missing together with what stands before
-// them.
-std::vector<double> numbers_in(const char* option, const char* form, const std::string& text,
-                               std::string_view pattern, int optional) {
-  std::vector<double> numbers;
-  const auto wanted = static_cast<int>(std::count(pattern.begin(), pattern.end(), '#'));
-  const char* place = text.data();
-  const char* const end = place + text.size();
-  bool fits = true;
-  for (const char symbol : pattern) {
-    if (place == end && static_cast<int>(numbers.size()) >= wanted - optional) break;
-    if (symbol == '#') {
-      const auto [after, error] = std::from_chars(place, end, numbers.emplace_back());
-      fits = fits && error == std::errc();
-      place = after;
-    } else {
-      fits = fits && place != end && *place++ == symbol;
-    }
-    if (!fits) break;
-  }
-  if (!fits || place != end)
+// The parts of a text such as "3:2.5" or "2@50+4" that `pattern` names.
+std::smatch parts_of(const char* option, const std::string& text, const char* pattern,
+                     const char* form) {
+  std::smatch parts;
+  if (!std::regex_match(text, parts, std::regex(pattern)))
     throw UsageError(concat(option, " ", text, " is not of the form ", form, "."));
-  return numbers;
-}
-
-// A number that must be whole and fit.
-template <typename Integer>
-Integer whole(const char* option, double number) {
-  if (number != std::floor(number) || number < 0 ||
-      number > std::numeric_limits<Integer>::max() / 2)
-    throw UsageError(concat(option, ": ", number,
-                            " is not a whole number that counts workers, steps or operations."));
-  return static_cast<Integer>(number);
+  return parts;
 }
 
 // In simulation nothing is free: what no option says is as in clusters/lan.toml, a plain LAN.
@@ -94,18 +66,17 @@ Cluster cluster_of_options(TrainConfig config) {
     cluster.topology.nic_bytes_per_second = parse_bandwidth("--bandwidth", config.bandwidth);
   cluster.topology.latency_between_racks = cluster.topology.latency_in_rack;
   for (const std::string& text : config.slow) {
-    const std::vector<double> parts =
-        numbers_in("--slow", "WORKER:FACTOR, as 3:2.5", text, "#:#", 0);
-    cluster.slowdowns.push_back(
-        {.worker = WorkerId{whole<int>("--slow", parts[0])}, .factor = parts[1]});
+    const std::smatch parts = parts_of("--slow", text, R"((\d{1,9}):(-?\d*\.?\d+(e[-+]?\d+)?))",
+                                       "WORKER:FACTOR, as 3:2.5");
+    cluster.slowdowns.push_back({.worker = WorkerId{std::stoi(parts[1])},
+                                 .factor = std::strtod(parts.str(2).c_str(), nullptr)});
   }
   for (const std::string& text : config.kill) {
-    const std::vector<double> parts = numbers_in(
-        "--kill", "WORKER@STEP or WORKER@STEP+OPERATIONS, as 2@50 or 2@50+3", text, "#@#+#", 1);
-    cluster.deaths.push_back(
-        {.worker = WorkerId{whole<int>("--kill", parts[0])},
-         .step = Step{whole<std::int64_t>("--kill", parts[1])},
-         .after_operations = parts.size() > 2 ? whole<int>("--kill", parts[2]) : 0});
+    const std::smatch parts = parts_of("--kill", text, R"((\d{1,9})@(\d{1,18})(?:\+(\d{1,9}))?)",
+                                       "WORKER@STEP or WORKER@STEP+OPERATIONS, as 2@50 or 2@50+3");
+    cluster.deaths.push_back({.worker = WorkerId{std::stoi(parts[1])},
+                              .step = Step{std::stoll(parts[2])},
+                              .after_operations = parts[3].matched ? std::stoi(parts[3]) : 0});
   }
   for (const Death& death : cluster.deaths)
     if (std::count_if(cluster.deaths.begin(), cluster.deaths.end(),

@@ -38,11 +38,6 @@ void check_out(const TrainConfig& config, Older older) {
   check_replaceable(folder / "steps.jsonl", OwnFile::steps, older, place);
 }
 
-void check_timeline(const TrainConfig& config, Older older) {
-  check_replaceable(config.timeline, OwnFile::timeline, older,
-                    concat("--timeline ", config.timeline));
-}
-
 // Tensors do not tell who wrote them; the checkpoint.json beside them does.
 void check_save(const TrainConfig& config, Older older) {
   const fs::path folder = config.save;
@@ -100,7 +95,9 @@ void check_outputs(const TrainConfig& config) {
   check_apart(config);
   const Older older = config.replace ? Older::replace : Older::refuse;
   if (!config.out.empty()) check_out(config, older);
-  if (!config.timeline.empty()) check_timeline(config, older);
+  if (!config.timeline.empty())
+    check_replaceable(config.timeline, OwnFile::timeline, older,
+                      concat("--timeline ", config.timeline));
   if (!config.save.empty()) check_save(config, older);
 }
 
