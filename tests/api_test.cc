@@ -276,7 +276,7 @@ TEST(Compare, SetsStrategiesOfEveryPaceSideBySideOnAUsersOwnModel) {
     EXPECT_EQ(all.table[i].case_name, "four machines");
     EXPECT_TRUE(all.table[i].accuracy_consensus);
   }
-  EXPECT_GT(all.table[1].speedups.front().of_step.value_or(0), 1) << "it sends a quarter";
+  EXPECT_GT(all.table[1].speedups.front().of_step.value.value_or(0), 1) << "it sends a quarter";
   EXPECT_NE(comparison_text(all).find("local_sgd:tau=4"), std::string::npos);
   EXPECT_EQ(Json::parse(text_of(out / "results.json"))["runs"].size(), 6u);
   EXPECT_EQ(is_own(out / "report.html", OwnFile::report), can_write_report());

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <sstream>
 #include <string>
@@ -16,6 +17,12 @@ std::string concat(const Parts&... parts) {
   std::ostringstream text;
   (text << ... << parts);
   return text.str();
+}
+
+// Whether a list has this value.
+template <typename List, typename Value>
+bool is_among(const List& list, const Value& value) {
+  return std::ranges::find(list, value) != list.end();
 }
 
 // "a, b, c".

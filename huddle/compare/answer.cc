@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <nlohmann/json.hpp>
 
 #include "huddle/base/text.h"
 #include "huddle/compare/accounts.h"
@@ -22,7 +23,7 @@ constexpr std::size_t kMostCasesInARow = 4;   // More of them make no headline.
 using Row = const ComparedRow*;
 using Rows = std::vector<Row>;
 
-std::optional<double> factor_of(const Speedup& speedup, bool by_target) {
+const Measured& factor_of(const Speedup& speedup, bool by_target) {
   return by_target ? speedup.to_target : speedup.of_step;
 }
 
@@ -68,9 +69,7 @@ class Judge {
       needed.push_back(comparison_.target->baseline);
     for (const std::string& name : needed)
       for (const Row row : rows_)
-        if (!row->is_whole() &&
-            std::find(row->carries.begin(), row->carries.end(), name) != row->carries.end())
-          return name;
+        if (!row->is_whole() && is_among(row->carries, name)) return name;
     return "";
   }
 
@@ -79,24 +78,19 @@ class Judge {
     Rows ranked;
     for (const Row row : rows_)
       if (time(row)) ranked.push_back(row);
-    std::stable_sort(ranked.begin(), ranked.end(),
-                     [this](Row a, Row b) { return *time(a) < *time(b); });
+    std::ranges::stable_sort(ranked, {}, [this](Row row) { return *time(row); });
     return ranked;
   }
 
   Row find(const std::string& label) const {
-    const auto found =
-        std::find_if(rows_.begin(), rows_.end(), [&](Row row) { return row->label == label; });
+    const auto found = std::ranges::find(rows_, label, &ComparedRow::label);
     return found == rows_.end() ? nullptr : *found;
   }
 
   // Whether a factor is worth the name of a win: whatever the seeds leave open must be one, too.
   bool is_clear(Row row) const {
-    const Speedup& first = row->speedups.front();
-    const std::optional<double> over = factor_of(first, by_target());
-    const std::optional<Estimate>& estimate =
-        by_target() ? first.to_target_estimate : first.of_step_estimate;
-    return over && *over >= kClearly && (!estimate || estimate->low > 1);
+    const Measured& over = factor_of(row->speedups.front(), by_target());
+    return over.value >= kClearly && (!over.interval || over.interval->low > 1);
   }
 
   std::vector<const RunOutcome*> outcomes(Row row) const {
@@ -139,7 +133,8 @@ std::string factors_text(const Rows& rows, bool by_target) {
   for (std::size_t i = 0; i < yardsticks.size(); ++i) {
     std::vector<double> factors;
     for (const Row row : rows)
-      if (const auto factor = factor_of(row->speedups[i], by_target)) factors.push_back(*factor);
+      if (const auto factor = factor_of(row->speedups[i], by_target).value)
+        factors.push_back(*factor);
     if (factors.empty()) continue;
     const auto [least, most] = std::minmax_element(factors.begin(), factors.end());
     std::string text = times_text(*least);
@@ -299,18 +294,11 @@ std::string capitalised(std::string text) {
 // "sesgd in 5 of 7 cases, 1.62x to 6.47x. Nothing beats bsp in 2 of 7 cases."
 std::vector<std::string> summed_up(const Comparison& comparison, const std::vector<Judged>& cases) {
   using Kind = std::pair<std::string, bool>;  // What it counts as, and whether by the target.
-  std::vector<std::pair<Kind, std::vector<const Judged*>>> kinds;
-  for (const Judged& one : cases) {
-    const Kind kind(one.counts_as, one.by_target);
-    const auto found = std::find_if(kinds.begin(), kinds.end(),
-                                    [&](const auto& known) { return known.first == kind; });
-    if (found == kinds.end())
-      kinds.emplace_back(kind, std::vector{&one});
-    else
-      found->second.push_back(&one);
-  }
-  std::stable_sort(kinds.begin(), kinds.end(),
-                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  nlohmann::ordered_map<Kind, std::vector<const Judged*>> found;
+  for (const Judged& one : cases) found[{one.counts_as, one.by_target}].push_back(&one);
+  std::vector<std::pair<Kind, std::vector<const Judged*>>> kinds(found.begin(), found.end());
+  std::ranges::stable_sort(kinds, std::greater<>(),
+                           [](const auto& kind) { return kind.second.size(); });
   std::vector<std::string> texts;
   for (const auto& [kind, members] : kinds) {
     const auto& [name, by_target] = kind;

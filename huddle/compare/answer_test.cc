@@ -192,7 +192,7 @@ TEST(Answer, MeasuresNobodyByABaselineThatFailedWithSomeSeeds) {
   std::vector runs = with_two_seeds();
   runs[0].outcome.status = "diverged";
   Comparison comparison = comparison_of(runs, {""});
-  EXPECT_FALSE(comparison.table[2].speedups[0].of_step);
+  EXPECT_FALSE(comparison.table[2].speedups[0].of_step.value);
   EXPECT_EQ(answer_of(comparison).cases[0].winner, "");
   EXPECT_EQ(answer_of(comparison).cases[0].result,
             "nothing to measure by: not all runs of bsp ended well");

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "huddle/base/error.h"
+#include "huddle/base/text.h"
 
 namespace huddle {
 namespace {
@@ -13,19 +15,8 @@ namespace {
 using Runs = std::vector<const ComparedRun*>;
 using Figure = std::function<std::optional<double>(const RunOutcome&)>;
 
-std::optional<Spread> spread_of(std::span<const double> values) {
-  if (values.empty()) return {};
-  const auto count = static_cast<double>(values.size());
-  Spread spread;
-  for (const double value : values) spread.mean += value / count;
-  double squares = 0;
-  for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
-  if (values.size() > 1) spread.deviation = std::sqrt(squares / (count - 1));
-  return spread;
-}
-
 // Of the runs that have the figure; nothing where none has.
-std::optional<Spread> spread_of(const Runs& runs, const Figure& figure) {
+std::optional<Spread> spread_over(const Runs& runs, const Figure& figure) {
   std::vector<double> values;
   for (const ComparedRun* run : runs)
     if (const auto value = figure(run->outcome)) values.push_back(*value);
@@ -33,7 +24,7 @@ std::optional<Spread> spread_of(const Runs& runs, const Figure& figure) {
 }
 
 std::optional<double> mean_of(const Runs& runs, const Figure& figure) {
-  const auto spread = spread_of(runs, figure);
+  const auto spread = spread_over(runs, figure);
   return spread ? std::optional(spread->mean) : std::nullopt;
 }
 
@@ -59,21 +50,12 @@ Figure share(Seconds TimeSplit::*kind) {
 
 // The bottleneck of most runs; with as many for two, that of the first.
 std::string usual_bottleneck(const Runs& runs) {
-  std::vector<std::pair<std::string, int>> counts;
+  std::vector<std::string> names;
   for (const ComparedRun* run : runs)
-    if (const auto link = bottleneck_of(run->outcome)) {
-      const auto found = std::find_if(counts.begin(), counts.end(), [&](const auto& count) {
-        return count.first == link->link.name;
-      });
-      if (found == counts.end())
-        counts.emplace_back(link->link.name, 1);
-      else
-        ++found->second;
-    }
-  const auto most =
-      std::max_element(counts.begin(), counts.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == counts.end() ? "" : most->first;
+    if (const auto link = bottleneck_of(run->outcome)) names.push_back(link->link.name);
+  const auto most = std::ranges::max_element(
+      names, {}, [&](const std::string& name) { return std::ranges::count(names, name); });
+  return most == names.end() ? "" : *most;
 }
 
 // One strategy in one case with what its seeds came to, by seed.
@@ -123,13 +105,13 @@ Contestant contestant_of(const Runs& all) {
     if (const auto value = accuracy(run->outcome)) contestant.accuracy[run->seed] = *value;
   }
   row.step_seconds =
-      spread_of(runs, [](const RunOutcome& outcome) { return outcome.step_seconds; });
+      spread_over(runs, [](const RunOutcome& outcome) { return outcome.step_seconds; });
   add_target(contestant, runs);
-  row.accuracy_consensus = spread_of(runs, accuracy);
-  row.accuracy_worker_mean = spread_of(runs, named(&RunOutcome::accuracy, "worker_mean"));
-  row.accuracy_swa = spread_of(runs, named(&RunOutcome::accuracy, "swa"));
-  row.loss_consensus = spread_of(runs, named(&RunOutcome::test_loss, "consensus"));
-  row.drift = spread_of(runs, [](const RunOutcome& outcome) { return outcome.drift; });
+  row.accuracy_consensus = spread_over(runs, accuracy);
+  row.accuracy_worker_mean = spread_over(runs, named(&RunOutcome::accuracy, "worker_mean"));
+  row.accuracy_swa = spread_over(runs, named(&RunOutcome::accuracy, "swa"));
+  row.loss_consensus = spread_over(runs, named(&RunOutcome::test_loss, "consensus"));
+  row.drift = spread_over(runs, [](const RunOutcome& outcome) { return outcome.drift; });
   row.bytes_sent_per_worker =
       mean_of(runs, [](const RunOutcome& outcome) { return outcome.bytes_sent_per_worker; });
   row.wait = mean_of(runs, share(&TimeSplit::wait));
@@ -141,9 +123,7 @@ Contestant contestant_of(const Runs& all) {
 
 const ComparedStrategy& strategy_of(const std::string& label,
                                     std::span<const ComparedStrategy> strategies) {
-  const auto found =
-      std::find_if(strategies.begin(), strategies.end(),
-                   [&](const ComparedStrategy& strategy) { return strategy.label == label; });
+  const auto found = std::ranges::find(strategies, label, &ComparedStrategy::label);
   check(found != strategies.end(), "a run of a strategy that nobody named");
   return *found;
 }
@@ -152,7 +132,7 @@ std::vector<std::string> yardsticks(std::span<const ComparedStrategy> strategies
   std::vector<std::string> names;
   for (const ComparedStrategy& strategy : strategies)
     for (const std::string& name : strategy.baselines)
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      if (!is_among(names, name)) names.push_back(name);
   return names;
 }
 
@@ -164,9 +144,7 @@ const Contestant* fastest(const std::vector<Contestant>& all,
   const Contestant* best = nullptr;
   for (const Contestant& one : all) {
     const std::vector<std::string>& names = strategy_of(one.row.label, strategies).baselines;
-    if (one.row.case_name != case_name ||
-        std::find(names.begin(), names.end(), name) == names.end())
-      continue;
+    if (one.row.case_name != case_name || !is_among(names, name)) continue;
     if (!one.row.is_whole()) return nullptr;
     if (one.row.*time && (!best || (one.row.*time)->mean < (best->row.*time)->mean)) best = &one;
   }
@@ -191,27 +169,21 @@ std::vector<double> times_as_fast(const Contestant& one, const Contestant* other
   std::vector<double> ratios = paired(one, other, seconds, [](double of_one, double of_other) {
     return of_one > 0 ? of_other / of_one : 0;
   });
-  if (std::find(ratios.begin(), ratios.end(), 0) != ratios.end()) ratios.clear();
+  if (is_among(ratios, 0)) ratios.clear();
   return ratios;
 }
 
 Speedup speedup_over(const std::string& name, const Contestant& one, const Contestant* by_step,
                      const Contestant* by_target) {
-  Speedup speedup{.name = name,
-                  .label = by_step ? by_step->row.label : "",
-                  .target_label = by_target ? by_target->row.label : ""};
-  const auto steps = times_as_fast(one, by_step, &Contestant::step_seconds);
-  const auto targets = times_as_fast(one, by_target, &Contestant::time_to_target);
   const auto points =
       paired(one, by_step, &Contestant::accuracy,
              [](double of_one, double of_other) { return 100 * (of_one - of_other); });
-  if (!steps.empty()) speedup.of_step = geometric_mean(steps);
-  if (!targets.empty()) speedup.to_target = geometric_mean(targets);
-  if (!points.empty()) speedup.points = spread_of(points)->mean;
-  speedup.of_step_estimate = estimate_ratio(steps);
-  speedup.to_target_estimate = estimate_ratio(targets);
-  speedup.points_estimate = estimate_mean(points);
-  return speedup;
+  return {.name = name,
+          .label = by_step ? by_step->row.label : "",
+          .of_step = measured_ratio(times_as_fast(one, by_step, &Contestant::step_seconds)),
+          .target_label = by_target ? by_target->row.label : "",
+          .to_target = measured_ratio(times_as_fast(one, by_target, &Contestant::time_to_target)),
+          .points = measured_mean(points)};
 }
 
 }  // namespace
@@ -231,9 +203,7 @@ std::optional<Target> target_for(const Target& target, const std::string& case_n
   std::optional<double> best;
   for (const ComparedRun& run : runs) {
     const std::vector<std::string>& names = strategy_of(run.label, strategies).baselines;
-    if (run.case_name != case_name ||
-        std::find(names.begin(), names.end(), target.baseline) == names.end())
-      continue;
+    if (run.case_name != case_name || !is_among(names, target.baseline)) continue;
     if (!run.outcome.is_complete()) return {};
     if (run.seed == seed)
       best = std::max(best, named(&RunOutcome::accuracy, "consensus")(run.outcome));
@@ -296,16 +266,8 @@ std::optional<Bottleneck> bottleneck_of(const RunOutcome& outcome) {
 
 std::vector<ComparedRow> compare_runs(std::span<const ComparedRun> runs,
                                       std::span<const ComparedStrategy> strategies) {
-  std::vector<std::pair<std::pair<std::string, std::string>, Runs>> groups;
-  for (const ComparedRun& run : runs) {
-    const std::pair key(run.case_name, run.label);
-    const auto found = std::find_if(groups.begin(), groups.end(),
-                                    [&](const auto& group) { return group.first == key; });
-    if (found == groups.end())
-      groups.emplace_back(key, Runs{&run});
-    else
-      found->second.push_back(&run);
-  }
+  nlohmann::ordered_map<std::pair<std::string, std::string>, Runs> groups;
+  for (const ComparedRun& run : runs) groups[{run.case_name, run.label}].push_back(&run);
   std::vector<Contestant> all;
   for (const auto& [key, group] : groups) all.push_back(contestant_of(group));
   std::vector<ComparedRow> rows;

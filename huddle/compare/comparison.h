@@ -66,25 +66,16 @@ struct ComparedStrategy {
   std::map<std::string, std::string> tuned;     // The learning rate chosen for it, by case.
 };
 
-// Over the seeds: the mean, and the standard deviation of a sample.
-struct Spread {
-  double mean = 0;
-  double deviation = 0;
-};
-
 // How a strategy differs from a yardstick, each seed compared with the same seed. A name that
 // several strategies carry means the fastest of them in the case: by the time of a step, and for
-// the time to the target by that. Estimates are there where there are several seeds.
+// the time to the target by that.
 struct Speedup {
   std::string name;
   std::string label;  // Of the strategy that was fastest; empty where none ended well.
-  std::optional<double> of_step;
-  std::optional<Estimate> of_step_estimate;
+  Measured of_step;
   std::string target_label;
-  std::optional<double> to_target;
-  std::optional<Estimate> to_target_estimate;
-  std::optional<double> points;  // Consensus accuracy less that of `label`, in points.
-  std::optional<Estimate> points_estimate;
+  Measured to_target;
+  Measured points;  // Consensus accuracy less that of `label`, in points.
 };
 
 // One strategy in one case, over all seeds that ended well.

@@ -61,13 +61,12 @@ std::string cell_of(const Field<ComparedRow>& field, const ComparedRow& row) {
 
 // "1.71x", and where several seeds leave some doubt "1.71x ± 0.04": the farther end of the
 // interval.
-std::string times_text(const std::optional<double>& times,
-                       const std::optional<Estimate>& estimate) {
-  if (!times) return kNothing;
-  const double doubt =
-      estimate ? std::max(estimate->value - estimate->low, estimate->high - estimate->value) : 0;
-  return doubt < 0.005 ? fmt::format("{:.2f}x", *times)
-                       : fmt::format("{:.2f}x ± {:.2f}", *times, doubt);
+std::string times_text(const Measured& times) {
+  if (!times.value) return kNothing;
+  const auto [low, high] = times.interval.value_or(Confidence{*times.value, *times.value});
+  const double doubt = std::max(*times.value - low, high - *times.value);
+  return doubt < 0.005 ? fmt::format("{:.2f}x", *times.value)
+                       : fmt::format("{:.2f}x ± {:.2f}", *times.value, doubt);
 }
 
 struct NamedCell {
@@ -82,8 +81,7 @@ void add_speedups(std::vector<NamedCell>& columns, const Rows& rows, const std::
   for (std::size_t i = 0; i < rows.front()->speedups.size(); ++i)
     columns.push_back({"vs " + rows.front()->speedups[i].name, [=](const ComparedRow& row) {
                          const Speedup& speedup = row.speedups[i];
-                         return by_step ? times_text(speedup.of_step, speedup.of_step_estimate)
-                                        : times_text(speedup.to_target, speedup.to_target_estimate);
+                         return times_text(by_step ? speedup.of_step : speedup.to_target);
                        }});
 }
 

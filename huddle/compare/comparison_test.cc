@@ -46,13 +46,13 @@ TEST(Comparison, ComparesWithTheFastestOfEachNameInTheSameCase) {
   ASSERT_EQ(lan.size(), 2u);
   EXPECT_EQ(lan[0].name, "paper");
   EXPECT_EQ(lan[0].label, "ring");
-  EXPECT_NEAR(*lan[0].of_step, 4, 1e-12);
+  EXPECT_NEAR(*lan[0].of_step.value, 4, 1e-12);
   EXPECT_EQ(lan[1].label, "tree");
-  EXPECT_NEAR(*lan[1].of_step, 3, 1e-12);
-  EXPECT_FALSE(lan[1].to_target);
+  EXPECT_NEAR(*lan[1].of_step.value, 3, 1e-12);
+  EXPECT_FALSE(lan[1].to_target.value);
   EXPECT_EQ(rows[5].speedups[1].label, "ring");
-  EXPECT_DOUBLE_EQ(*rows[5].speedups[1].of_step, 2);
-  EXPECT_DOUBLE_EQ(*rows[0].speedups[0].of_step, 1) << "a yardstick over itself";
+  EXPECT_DOUBLE_EQ(*rows[5].speedups[1].of_step.value, 2);
+  EXPECT_DOUBLE_EQ(*rows[0].speedups[0].of_step.value, 1) << "a yardstick over itself";
 }
 
 TEST(Comparison, AFailedRunCountsForNothingAndIsToldWithItsRow) {
@@ -68,7 +68,7 @@ TEST(Comparison, AFailedRunCountsForNothingAndIsToldWithItsRow) {
   EXPECT_EQ(rows[1].status, "interrupted");
   EXPECT_FALSE(rows[1].step_seconds);
   EXPECT_EQ(rows[0].speedups[0].label, "");
-  EXPECT_FALSE(rows[0].speedups[0].of_step);
+  EXPECT_FALSE(rows[0].speedups[0].of_step.value);
 }
 
 TEST(Comparison, TimeToTargetNeedsEverySeedToGetThere) {
@@ -81,7 +81,7 @@ TEST(Comparison, TimeToTargetNeedsEverySeedToGetThere) {
                                                  {.label = "b", .baselines = {"b"}}};
   auto rows = compare_runs(runs, strategies);
   EXPECT_FALSE(rows[0].time_to_target);
-  EXPECT_FALSE(rows[0].speedups[0].to_target);
+  EXPECT_FALSE(rows[0].speedups[0].to_target.value);
   EXPECT_EQ(rows[0].reached, 1);
   EXPECT_DOUBLE_EQ(rows[1].time_to_target->mean, 5);
   runs[1].reached = {.time = 3, .must_form = true, .bytes_per_worker = 20};
@@ -101,14 +101,14 @@ TEST(Comparison, ComparesEachSeedWithTheSameSeed) {
   const std::vector<ComparedStrategy> strategies{{.label = "a"},
                                                  {.label = "b", .baselines = {"b"}}};
   const Speedup speedup = compare_runs(runs, strategies)[0].speedups[0];
-  EXPECT_DOUBLE_EQ(*speedup.of_step, 2);
-  ASSERT_TRUE(speedup.of_step_estimate && speedup.points_estimate);
-  EXPECT_NEAR(speedup.of_step_estimate->low, 2, 1e-9);
-  EXPECT_NEAR(speedup.of_step_estimate->high, 2, 1e-9);
-  EXPECT_NEAR(*speedup.points, 1, 1e-9);
-  EXPECT_NEAR(speedup.points_estimate->low, 1, 1e-9);
+  EXPECT_DOUBLE_EQ(*speedup.of_step.value, 2);
+  ASSERT_TRUE(speedup.of_step.interval && speedup.points.interval);
+  EXPECT_NEAR(speedup.of_step.interval->low, 2, 1e-9);
+  EXPECT_NEAR(speedup.of_step.interval->high, 2, 1e-9);
+  EXPECT_NEAR(*speedup.points.value, 1, 1e-9);
+  EXPECT_NEAR(speedup.points.interval->low, 1, 1e-9);
   runs.erase(runs.begin() + 3);
-  EXPECT_FALSE(compare_runs(runs, strategies)[0].speedups[0].of_step_estimate) << "one pair alone";
+  EXPECT_FALSE(compare_runs(runs, strategies)[0].speedups[0].of_step.interval) << "one pair alone";
 }
 
 TEST(Comparison, ATargetOverABaselineIsWorkedOutForEachCaseAndSeed) {

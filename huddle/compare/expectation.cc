@@ -18,23 +18,14 @@ const ComparedRow* row_of(std::span<const ComparedRow> rows, const std::string& 
   return nullptr;
 }
 
-// What was measured, and how far from it the truth may be. With one seed nobody knows the latter.
-struct Measured {
-  std::optional<double> value;
-  std::optional<Estimate> estimate;
-
-  // What is judged: the end of the interval that speaks against it.
-  std::optional<double> surely() const { return estimate ? estimate->low : value; }
-};
-
 Measured measured(const Expectation& expectation, const ComparedRow& row) {
   if (!row.is_whole()) return {};
   for (const Speedup& yardstick : row.speedups) {
     if (yardstick.name != expectation.over) continue;
     switch (expectation.of) {
-      case Of::speedup: return {yardstick.of_step, yardstick.of_step_estimate};
-      case Of::speedup_to_target: return {yardstick.to_target, yardstick.to_target_estimate};
-      case Of::accuracy_points: return {yardstick.points, yardstick.points_estimate};
+      case Of::speedup: return yardstick.of_step;
+      case Of::speedup_to_target: return yardstick.to_target;
+      case Of::accuracy_points: return yardstick.points;
     }
   }
   return {};
@@ -71,11 +62,10 @@ std::string figure(Of of, double value) {
 std::string text_of(Of of, const Measured& found) {
   if (!found.value) return "not known";
   const std::string value = figure(of, *found.value);
-  if (!found.estimate) return value;
-  return of == Of::accuracy_points ? fmt::format("{} ({:+.2f} to {:+.2f})", value,
-                                                 found.estimate->low, found.estimate->high)
-                                   : fmt::format("{} ({:.2f} to {:.2f})", value,
-                                                 found.estimate->low, found.estimate->high);
+  if (!found.interval) return value;
+  const auto [low, high] = *found.interval;
+  return of == Of::accuracy_points ? fmt::format("{} ({:+.2f} to {:+.2f})", value, low, high)
+                                   : fmt::format("{} ({:.2f} to {:.2f})", value, low, high);
 }
 
 }  // namespace

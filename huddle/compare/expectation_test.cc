@@ -10,10 +10,10 @@ ComparedRow row(const std::string& case_name, const std::string& label, double s
   ComparedRow row{.case_name = case_name, .label = label};
   row.speedups = {{.name = "bsp",
                    .label = "ring",
-                   .of_step = speedup,
+                   .of_step = {.value = speedup},
                    .target_label = "ring",
-                   .to_target = 2 * speedup,
-                   .points = 100 * (accuracy - 0.9)}};
+                   .to_target = {.value = 2 * speedup},
+                   .points = {.value = 100 * (accuracy - 0.9)}}};
   return row;
 }
 
@@ -59,9 +59,10 @@ TEST(Expectation, IsJudgedByTheIntervalWhereThereAreSeveralSeeds) {
   std::vector<ComparedRow> rows = kRows;
   for (ComparedRow& row : rows) {
     Speedup& speedup = row.speedups[0];
-    speedup.of_step_estimate =
-        Estimate{*speedup.of_step, *speedup.of_step - 0.2, *speedup.of_step + 0.2};
-    speedup.points_estimate = Estimate{*speedup.points, *speedup.points - 1, *speedup.points + 1};
+    const double times = *speedup.of_step.value;
+    const double points = *speedup.points.value;
+    speedup.of_step.interval = {times - 0.2, times + 0.2};
+    speedup.points.interval = {points - 1, points + 1};
   }
   EXPECT_FALSE(judge(pairs_and_grid(), rows).holds) << "1.5 is more than 1.4, but 1.3 is not";
   EXPECT_EQ(judge(pairs_and_grid(), rows).text,
@@ -83,12 +84,12 @@ TEST(Expectation, DoesNotHoldByTheSeedsThatHappenedToEndWell) {
 
 TEST(Expectation, DoesNotHoldWhereAFigureIsMissing) {
   std::vector<ComparedRow> rows = kRows;
-  rows[1].speedups[0].of_step.reset();
+  rows[1].speedups[0].of_step.value.reset();
   Expectation pairs = pairs_and_grid();
   pairs.labels = {"pairs"};
   EXPECT_FALSE(judge(pairs, rows).holds);
   EXPECT_EQ(judge(pairs, rows).text, "pairs over bsp, near: not known, at least 1.40x");
-  rows[1].speedups[0].points.reset();
+  rows[1].speedups[0].points.value.reset();
   Expectation close = pairs_and_grid();
   close.of = Expectation::Of::accuracy_points;
   EXPECT_FALSE(judge(close, rows).holds);

@@ -16,43 +16,39 @@ constexpr std::array kStudent{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
                               2.306,  2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
                               2.131,  2.120, 2.110, 2.101, 2.093, 2.086};
 
-double mean_of(std::span<const double> values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
+}  // namespace
+
+std::optional<Spread> spread_of(std::span<const double> values) {
+  if (values.empty()) return {};
+  const auto count = static_cast<double>(values.size());
+  Spread spread;
+  for (const double value : values) spread.mean += value / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
+  if (values.size() > 1) spread.deviation = std::sqrt(squares / (count - 1));
+  return spread;
 }
 
-std::vector<double> logarithms(std::span<const double> ratios) {
+Measured measured_mean(std::span<const double> values) {
+  const auto spread = spread_of(values);
+  if (!spread) return {};
+  if (values.size() < 2) return {.value = spread->mean, .interval = {}};
+  const std::size_t row = std::min(values.size() - 2, kStudent.size() - 1);
+  const double half =
+      kStudent[row] * spread->deviation / std::sqrt(static_cast<double>(values.size()));
+  return {spread->mean, Confidence{spread->mean - half, spread->mean + half}};
+}
+
+Measured measured_ratio(std::span<const double> ratios) {
   std::vector<double> logs;
   for (const double ratio : ratios) {
     check(ratio > 0, "a ratio of times is positive");
     logs.push_back(std::log(ratio));
   }
-  return logs;
-}
-
-}  // namespace
-
-std::optional<Estimate> estimate_mean(std::span<const double> values) {
-  if (values.size() < 2) return {};
-  const double mean = mean_of(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  const auto count = static_cast<double>(values.size());
-  const std::size_t row = std::min(values.size() - 2, kStudent.size() - 1);
-  const double half = kStudent[row] * std::sqrt(squares / (count - 1) / count);
-  return Estimate{mean, mean - half, mean + half};
-}
-
-std::optional<Estimate> estimate_ratio(std::span<const double> ratios) {
-  const auto log = estimate_mean(logarithms(ratios));
-  if (!log) return {};
-  return Estimate{std::exp(log->value), std::exp(log->low), std::exp(log->high)};
-}
-
-double geometric_mean(std::span<const double> ratios) {
-  check(!ratios.empty(), "the mean of nothing");
-  return std::exp(mean_of(logarithms(ratios)));
+  Measured of = measured_mean(logs);
+  if (of.value) of.value = std::exp(*of.value);
+  if (of.interval) of.interval = {std::exp(of.interval->low), std::exp(of.interval->high)};
+  return of;
 }
 
 }  // namespace huddle

@@ -1,4 +1,4 @@
-// How sure a difference is that was measured with several seeds, each with and without it.
+// What several seeds say of a figure: its mean, how far they lie apart, and how sure the mean is.
 
 #pragma once
 
@@ -7,22 +7,35 @@
 
 namespace huddle {
 
-// A mean, and where it lies with a confidence of 95 % (Student's t).
-struct Estimate {
-  double value = 0;
+// Over the seeds: the mean, and the standard deviation of a sample.
+struct Spread {
+  double mean = 0;
+  double deviation = 0;
+};
+
+// Nothing where there are no values.
+std::optional<Spread> spread_of(std::span<const double> values);
+
+// Where a mean lies with a confidence of 95 % (Student's t).
+struct Confidence {
   double low = 0;
   double high = 0;
 };
 
-// Of one value for each seed. From one value alone nothing is known about others: nothing is
-// returned.
-std::optional<Estimate> estimate_mean(std::span<const double> values);
+// A mean with that. From one value alone nothing is known about others: there is no interval then.
+struct Measured {
+  std::optional<double> value;
+  std::optional<Confidence> interval;
+
+  // What is judged: the end of the interval that speaks against it.
+  std::optional<double> surely() const { return interval ? interval->low : value; }
+};
+
+// Of one value for each seed.
+Measured measured_mean(std::span<const double> values);
 
 // Likewise for ratios: the geometric mean, so that a over b is one over b over a. REQUIRES: all are
 // positive.
-std::optional<Estimate> estimate_ratio(std::span<const double> ratios);
-
-// The geometric mean. REQUIRES: not empty, all positive.
-double geometric_mean(std::span<const double> ratios);
+Measured measured_ratio(std::span<const double> ratios);
 
 }  // namespace huddle

@@ -2,47 +2,50 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace huddle {
 namespace {
 
-TEST(EstimateMean, IsStudentsInterval) {
+TEST(MeasuredMean, IsStudentsInterval) {
   // By hand: mean 2, standard deviation 1, t(2) = 4.303, over the square root of 3.
-  const auto estimate = estimate_mean(std::vector{1.0, 2.0, 3.0});
-  ASSERT_TRUE(estimate);
-  EXPECT_DOUBLE_EQ(estimate->value, 2);
-  EXPECT_NEAR(estimate->low, 2 - 2.4843, 1e-4);
-  EXPECT_NEAR(estimate->high, 2 + 2.4843, 1e-4);
+  const auto [mean, interval] = measured_mean(std::vector{1.0, 2.0, 3.0});
+  ASSERT_TRUE(mean && interval);
+  EXPECT_DOUBLE_EQ(*mean, 2);
+  EXPECT_NEAR(interval->low, 2 - 2.4843, 1e-4);
+  EXPECT_NEAR(interval->high, 2 + 2.4843, 1e-4);
 }
 
-TEST(EstimateMean, IsCertainOfWhatNeverVaries) {
-  const auto estimate = estimate_mean(std::vector<double>(5, 1.5));
-  ASSERT_TRUE(estimate);
-  EXPECT_DOUBLE_EQ(estimate->low, 1.5);
-  EXPECT_DOUBLE_EQ(estimate->high, 1.5);
+TEST(MeasuredMean, IsCertainOfWhatNeverVaries) {
+  const auto interval = measured_mean(std::vector<double>(5, 1.5)).interval;
+  ASSERT_TRUE(interval);
+  EXPECT_DOUBLE_EQ(interval->low, 1.5);
+  EXPECT_DOUBLE_EQ(interval->high, 1.5);
 }
 
-TEST(EstimateMean, KnowsNothingFromOneValue) {
-  EXPECT_FALSE(estimate_mean(std::vector{1.0}));
-  EXPECT_FALSE(estimate_mean(std::vector<double>{}));
+TEST(MeasuredMean, KnowsNoIntervalFromOneValue) {
+  EXPECT_EQ(measured_mean(std::vector{1.0}).value, 1);
+  EXPECT_FALSE(measured_mean(std::vector{1.0}).interval);
+  EXPECT_FALSE(measured_mean(std::vector<double>{}).value);
+  EXPECT_FALSE(measured_mean(std::vector<double>{}).interval);
 }
 
-TEST(EstimateMean, GrowsNarrowerWithManyValues) {
+TEST(MeasuredMean, GrowsNarrowerWithManyValues) {
   std::vector<double> values;
   for (int i = 0; i < 40; ++i) values.push_back(i % 2);
-  const auto estimate = estimate_mean(values);
-  ASSERT_TRUE(estimate);
-  EXPECT_LT(estimate->high - estimate->low, 0.36);
+  const auto interval = measured_mean(values).interval;
+  ASSERT_TRUE(interval);
+  EXPECT_LT(interval->high - interval->low, 0.36);
 }
 
-TEST(EstimateRatio, TreatsARatioAndItsInverseAlike) {
-  const auto there = estimate_ratio(std::vector{2.0, 3.0, 2.5});
-  const auto back = estimate_ratio(std::vector{1 / 2.0, 1 / 3.0, 1 / 2.5});
-  ASSERT_TRUE(there && back);
-  EXPECT_NEAR(there->value, 1 / back->value, 1e-12);
-  EXPECT_NEAR(there->low, 1 / back->high, 1e-12);
-  EXPECT_DOUBLE_EQ(there->value, geometric_mean(std::vector{2.0, 3.0, 2.5}));
+TEST(MeasuredRatio, TreatsARatioAndItsInverseAlike) {
+  const auto there = measured_ratio(std::vector{2.0, 3.0, 2.5});
+  const auto back = measured_ratio(std::vector{1 / 2.0, 1 / 3.0, 1 / 2.5});
+  ASSERT_TRUE(there.interval && back.interval);
+  EXPECT_NEAR(*there.value, 1 / *back.value, 1e-12);
+  EXPECT_NEAR(there.interval->low, 1 / back.interval->high, 1e-12);
+  EXPECT_NEAR(*there.value, std::cbrt(2.0 * 3.0 * 2.5), 1e-12) << "the geometric mean";
 }
 
 }  // namespace

@@ -41,8 +41,8 @@ std::vector<Field<Spread>> fields_of(const Spread*) {
           {.name = "spread", .value = &Spread::deviation}};
 }
 
-std::vector<Field<Estimate>> fields_of(const Estimate*) {
-  return {{.name = "low", .value = &Estimate::low}, {.name = "high", .value = &Estimate::high}};
+std::vector<Field<Confidence>> fields_of(const Confidence*) {
+  return {{.name = "low", .value = &Confidence::low}, {.name = "high", .value = &Confidence::high}};
 }
 
 std::vector<Field<Target>> fields_of(const Target*) {
@@ -66,13 +66,14 @@ std::vector<Field<Bottleneck>> fields_of(const Bottleneck*) {
 std::vector<Field<Speedup>> fields_of(const Speedup*) {
   return {{.name = "name", .value = &Speedup::name},
           {.name = "label", .value = &Speedup::label, .empty = Empty::null},
-          {.name = "speedup", .value = &Speedup::of_step},
-          {.name = "speedup_interval", .value = &Speedup::of_step_estimate},
+          {.name = "speedup", .value = within(&Speedup::of_step, &Measured::value)},
+          {.name = "speedup_interval", .value = within(&Speedup::of_step, &Measured::interval)},
           {.name = "target_label", .value = &Speedup::target_label, .empty = Empty::null},
-          {.name = "speedup_to_target", .value = &Speedup::to_target},
-          {.name = "speedup_to_target_interval", .value = &Speedup::to_target_estimate},
-          {.name = "points", .value = &Speedup::points},
-          {.name = "points_interval", .value = &Speedup::points_estimate}};
+          {.name = "speedup_to_target", .value = within(&Speedup::to_target, &Measured::value)},
+          {.name = "speedup_to_target_interval",
+           .value = within(&Speedup::to_target, &Measured::interval)},
+          {.name = "points", .value = within(&Speedup::points, &Measured::value)},
+          {.name = "points_interval", .value = within(&Speedup::points, &Measured::interval)}};
 }
 
 std::vector<Field<CaseAnswer>> fields_of(const CaseAnswer*) {

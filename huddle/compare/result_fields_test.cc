@@ -19,7 +19,7 @@ Record sample() {
 
 template <typename Record>
 class ResultFields : public testing::Test {};
-using Records = testing::Types<Spread, Estimate, Target, ConsensusCost, Bottleneck, Speedup,
+using Records = testing::Types<Spread, Confidence, Target, ConsensusCost, Bottleneck, Speedup,
                                CaseAnswer, ComparisonAnswer, Comparison::Case, Tuning, Training,
                                Verdict, WallClock, Comparison, ComparedRun, ComparedRow, Results>;
 TYPED_TEST_SUITE(ResultFields, Records);

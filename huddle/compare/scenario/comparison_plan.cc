@@ -20,8 +20,10 @@ constexpr double kWorkOfTiming = 0.2;  // Of that of a training.
 constexpr const char* kHeldOut = "0.1";
 constexpr int kTuningSeed = 0;
 
-bool is_among(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+// Or a digit, of ASCII.
+bool is_plain_letter(char symbol) {
+  const auto byte = static_cast<unsigned char>(symbol);
+  return byte < 0x80 && std::isalnum(byte);
 }
 
 // Different safe names for texts that are different.
@@ -68,8 +70,7 @@ class Planner {
   void for_each_run(const Add& add) {
     for (std::size_t i = 0; i < scenario_.cases.size(); ++i)
       for (std::size_t j = 0; j < scenario_.strategies.size(); ++j) {
-        const std::vector<std::string>& cases = scenario_.strategies[j].cases;
-        if (std::find(cases.begin(), cases.end(), scenario_.cases[i].name) == cases.end()) continue;
+        if (!is_among(scenario_.strategies[j].cases, scenario_.cases[i].name)) continue;
         for (const int seed : scenario_.cases[i].seeds)
           add(PlannedRun{.id = concat(case_names_[i], "/", label_names_[j], "/", seed),
                          .case_index = i,
@@ -104,6 +105,11 @@ class Planner {
     return steps == all.end() ? 1 : std::max(1LL, std::atoll(steps->second.c_str()));
   }
 
+  // Whether the model is of a size of its own on the wire.
+  static bool has_size(const Cluster& cluster, const WorkloadOptions& all) {
+    return cluster.wire_bytes > 0 || all.contains("wire");
+  }
+
   static bool is_timing_only(const WorkloadOptions& all) {
     const auto found = all.find("timing_only");
     return found != all.end() && found->second == "true";
@@ -112,13 +118,11 @@ class Planner {
   // Whether time has no say in what this run computes, and the run can be timed without values.
   bool can_be_timed_apart(const PlannedRun& run, const WorkloadOptions& all) const {
     const Cluster& cluster = case_of(run).cluster;
-    const bool has_size = cluster.wire_bytes > 0 || all.contains("wire");
     const bool loses_workers = !cluster.deaths.empty() || !cluster.cuts.empty();
-    return rules_.has_timing && has_size && !loses_workers &&
+    return rules_.has_timing && has_size(cluster, all) && !loses_workers &&
            !rules_.has_own_pace(strategy_of(run).run) &&
-           std::none_of(all.begin(), all.end(), [this](const auto& option) {
-             return is_among(rules_.keys_of_length, option.first);
-           });
+           std::ranges::none_of(rules_.keys_of_length,
+                                [&](const auto& key) { return all.contains(key); });
   }
 
   // Runs with equal keys compute equal values.
@@ -159,15 +163,11 @@ class Planner {
                                                         : "bsp:overlap=none",
                    .seed = one.seeds.front()};
     WorkloadOptions all = one.workload;
-    const bool has_size = one.cluster.wire_bytes > 0 || all.contains("wire");
-    std::erase_if(all, [&](const auto& option) {
-      return has_size && rules_.has_timing
-                 ? option.first != "wire" && option.first != "deadline"
-                 : option.first != "wire" && option.first != "batch" && option.first != "data" &&
-                       option.first != "data_dir" && option.first != "model" &&
-                       option.first != "deadline";
-    });
-    if (has_size && rules_.has_timing) all["timing_only"] = "true";
+    const bool is_timed_only = rules_.has_timing && has_size(one.cluster, all);
+    std::vector<std::string> kept{"wire", "deadline"};
+    if (!is_timed_only) kept.insert(kept.end(), {"batch", "data", "data_dir", "model"});
+    std::erase_if(all, [&](const auto& option) { return !is_among(kept, option.first); });
+    if (is_timed_only) all["timing_only"] = "true";
     all["steps"] = "1";
     run.arguments = arguments(run, all);
     run.work = kWorkOfTiming * one.cluster.workers;
@@ -216,7 +216,7 @@ class Planner {
     const WorkloadOptions all = workload(run);
     if (is_timing_only(all) || !can_be_timed_apart(run, all)) return;
     const Key key = key_of(run, all);
-    if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) return;
+    if (is_among(keys_, key)) return;
     keys_.push_back(key);
     run.id = concat(kTrained, "/", run.id);
     // Its times are of no use, and a model of its own size is cut into fewer messages.
@@ -291,9 +291,7 @@ std::vector<std::string> train_options(const WorkloadOptions& workload) {
 std::string safe_name(const std::string& text) {
   std::string name;
   for (const char symbol : text) {
-    const auto byte = static_cast<unsigned char>(symbol);
-    const bool is_safe = byte < 0x80 && (std::isalnum(byte) || byte == '_' || byte == '.');
-    if (is_safe)
+    if (is_plain_letter(symbol) || symbol == '_' || symbol == '.')
       name += symbol;
     else if (!name.empty() && name.back() != '-')
       name += '-';
@@ -313,20 +311,13 @@ std::string command_text(const PlannedRun& run) {
 std::string shell_text(const std::vector<std::string>& arguments) {
   std::vector<std::string> words;
   for (const std::string& argument : arguments) {
-    const bool is_plain =
-        !argument.empty() && std::all_of(argument.begin(), argument.end(), [](unsigned char byte) {
-          return byte < 0x80 && (std::isalnum(byte) ||
-                                 std::string_view("-_./:=,+@%").find(static_cast<char>(byte)) !=
-                                     std::string_view::npos);
-        });
-    std::string quoted = "'";
-    for (const char symbol : argument) {
-      if (symbol == '\'')
-        quoted += "'\\''";
-      else
-        quoted += symbol;
-    }
-    words.push_back(is_plain ? argument : quoted + "'");
+    const bool is_plain = !argument.empty() && std::ranges::all_of(argument, [](char symbol) {
+      return is_plain_letter(symbol) ||
+             std::string_view("-_./:=,+@%").find(symbol) != std::string_view::npos;
+    });
+    std::string quoted;
+    for (const char symbol : argument) quoted += symbol == '\'' ? "'\\''" : std::string(1, symbol);
+    words.push_back(is_plain ? argument : concat("'", quoted, "'"));
   }
   return joined(words, " ");
 }

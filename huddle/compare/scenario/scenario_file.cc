@@ -78,12 +78,10 @@ class ScenarioReader {
 
   // Only the strategies tell which baselines there are.
   void check_target() {
-    const std::vector<std::string> known = yardsticks();
-    if (scenario_.target && !scenario_.target->baseline.empty() &&
-        std::find(known.begin(), known.end(), scenario_.target->baseline) == known.end())
-      file_.report(target_line_,
-                   concat("'baseline' in [target] has an ",
-                          unknown_value("baseline", scenario_.target->baseline, known)));
+    const std::string baseline = scenario_.target ? scenario_.target->baseline : "";
+    if (!baseline.empty() && !is_among(yardsticks(), baseline))
+      file_.report(target_line_, concat("'baseline' in [target] has an ",
+                                        unknown_value("baseline", baseline, yardsticks())));
   }
 
   WorkloadOptions read_workload(ConfigSection& section) {
@@ -201,7 +199,7 @@ class ScenarioReader {
 
   void check_workload_key(ConfigSection& section, const std::string& key) {
     const std::vector<std::string>& known = rules_.workload_keys;
-    if (std::find(known.begin(), known.end(), key) != known.end()) return;
+    if (is_among(known, key)) return;
     section.refuse_key("sweep",
                        concat("names an ", unknown_value("option of training", key, known)));
   }
@@ -323,7 +321,7 @@ class ScenarioReader {
                           const std::vector<std::string>& names,
                           const std::vector<std::string>& known) {
     for (const std::string& name : names)
-      if (section.has(key) && std::find(known.begin(), known.end(), name) == known.end())
+      if (section.has(key) && !is_among(known, name))
         section.refuse_key(key, concat("has an ", unknown_value(kind, name, known)));
   }
 
@@ -344,8 +342,7 @@ class ScenarioReader {
                                            "'; give it another label."));
       for (const ScenarioCase& one : scenario_.cases) {
         if (unsound_strategies_.contains(run_lines_[i]) || unsound_cases_.contains(one.name) ||
-            std::find(strategy.cases.begin(), strategy.cases.end(), one.name) ==
-                strategy.cases.end())
+            !is_among(strategy.cases, one.name))
           continue;
         const WorkloadOptions workload = workload_of(one, strategy);
         if (scenario_.target && workload.contains("epochs") && !workload.contains("evaluate_every"))

@@ -54,7 +54,7 @@ void check_places(ConfigSection& section, const char* key, const std::string& te
     const std::size_t close = text.find('}', open);
     if (close == std::string::npos) return;
     const std::string place = text.substr(open + 1, close - open - 1);
-    if (std::find(known.begin(), known.end(), place) == known.end())
+    if (!is_among(known, place))
       section.refuse_key(key,
                          concat("has braces around an ", unknown_value("swept key", place, known)));
   }
