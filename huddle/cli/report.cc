@@ -25,38 +25,8 @@ struct ReportConfig {
   std::filesystem::path out;
 };
 
-// Tells how much has been read, once that has taken a while.
-class ReadingLine {
- public:
-  explicit ReadingLine(std::FILE* out) : out_(out), mode_(progress_mode(out)) {}
-
-  ~ReadingLine() {
-    if (is_shown_ && mode_ == ProgressMode::bar) fmt::print(out_, "\n");
-  }
-
-  ReadingLine(const ReadingLine&) = delete;
-  ReadingLine& operator=(const ReadingLine&) = delete;
-
-  void update(std::int64_t done, std::int64_t all) {
-    const Seconds now = steady_seconds();
-    if (now < next_at_) return;
-    const bool is_bar = mode_ == ProgressMode::bar;
-    next_at_ = now + redraw_interval(mode_);
-    is_shown_ = true;
-    fmt::print(out_, "{}reading steps: {} of {}{}", is_bar ? "\r" : "",
-               format_bytes(static_cast<double>(done)), format_bytes(static_cast<double>(all)),
-               is_bar ? "\x1b[K" : "\n");
-    std::fflush(out_);
-  }
-
- private:
-  static constexpr Seconds kPatience = 2;
-
-  std::FILE* const out_;
-  const ProgressMode mode_;
-  Seconds next_at_ = steady_seconds() + kPatience;
-  bool is_shown_ = false;
-};
+// How much has been read is told once that has taken so long.
+constexpr Seconds kPatience = 2;
 
 void make_report(const CLI::App& command, const ReportConfig& config) {
   if (command.count("--out") > 0 && config.out.empty())
@@ -64,9 +34,17 @@ void make_report(const CLI::App& command, const ReportConfig& config) {
   const std::filesystem::path file =
       config.out.empty() ? config.folders.front() / "report.html" : config.out;
   {
-    ReadingLine line(stderr);
-    write_report(config.folders, file,
-                 [&line](std::int64_t done, std::int64_t all) { line.update(done, all); });
+    std::string read;
+    ProgressLine line(
+        stderr, progress_mode(stderr), steady_seconds, [&](std::size_t) { return read; },
+        kPatience);
+    write_report(config.folders, file, [&](std::int64_t done, std::int64_t all) {
+      read = fmt::format("reading steps: {} of {}", format_bytes(static_cast<double>(done)),
+                         format_bytes(static_cast<double>(all)));
+      line.update();
+      line.renew();
+      line.show_if_due();
+    });
   }
   fmt::print("The report is in {}; any browser opens it, without network.\n", file.string());
 }

@@ -10,8 +10,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "huddle/base/ids.h"
+#include "huddle/base/steady_seconds.h"
 
 namespace huddle {
 
@@ -24,25 +26,63 @@ enum class ProgressMode {
 // `bar` where `out` is a terminal, `lines` elsewhere.
 ProgressMode progress_mode(std::FILE* out);
 
-// At least so long between two states that are shown.
-Seconds redraw_interval(ProgressMode mode);
-
-// How many columns `out` has; 80 where it is no terminal.
-std::size_t terminal_width(std::FILE* out);
-
-class Progress {
+// The line, whatever it tells: when it is drawn, and where it ends. Used by one thread at a time.
+class ProgressLine {
  public:
   // Seconds from any origin, never going back.
   using Clock = std::function<Seconds()>;
 
-  // `out` is borrowed and must outlive this. REQUIRES: total_steps >= 0.
-  Progress(std::FILE* out, std::int64_t total_steps, ProgressMode mode);
-  Progress(std::FILE* out, std::int64_t total_steps, ProgressMode mode, Clock clock);
+  // What there is to tell, as far as it fits into so many columns.
+  using Text = std::function<std::string(std::size_t width)>;
+  static constexpr std::size_t kLog = std::string::npos;  // The width of a line of a log.
+
+  // Nothing is shown of what lasts no longer than `patience`. `out` is borrowed and must outlive
+  // this, and so must all that `text` tells of.
+  ProgressLine(std::FILE* out, ProgressMode mode, Clock clock, Text text, Seconds patience = 0);
 
   // Finishes, so that whatever is printed next (an error, say) begins a line of its own.
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  ~ProgressLine() { finish(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  // Begins an update. False: nothing is shown, or not any more.
+  bool update();
+
+  // Between the first update and the newest.
+  Seconds passed() const { return now_ - first_at_.value_or(now_); }
+
+  // What was shown is outdated. A log is written for this alone, a terminal is redrawn anyway.
+  void renew() { is_shown_ = false; }
+  void show_if_due();
+
+  // Shows the last state and ends the line; later calls do nothing.
+  void finish();
+
+ private:
+  void show();
+
+  std::FILE* const out_;
+  const ProgressMode mode_;
+  const Clock clock_;
+  const Text text_;
+  const Seconds patience_;
+  Seconds now_ = 0;  // Of the newest update.
+  std::optional<Seconds> first_at_;
+  std::optional<Seconds> shown_at_;
+  bool is_shown_ = false;  // Whether the newest state has been drawn.
+  bool is_finished_ = false;
+};
+
+// Adds a part to a line, two spaces behind what it holds, unless it would be too wide then.
+void add_if_it_fits(std::string& line, const std::string& part, std::size_t width);
+
+class Progress {
+ public:
+  using Clock = ProgressLine::Clock;
+
+  // `out` is borrowed and must outlive this. REQUIRES: total_steps >= 0.
+  Progress(std::FILE* out, std::int64_t total_steps, ProgressMode mode,
+           Clock clock = steady_seconds);
 
   // Any thread may call it. The farthest state counts: a worker that lags behind does not turn
   // progress back.
@@ -62,31 +102,18 @@ class Progress {
     std::string evaluation;      // "evaluating 3/40"; empty before that.
   };
 
-  void show();
-  void show_if_due();
-  std::string bar_line(std::size_t width) const;
-  std::string plain_line() const;
-  std::string figures(std::size_t width) const;
-  double steps_per_second() const;
-  double share_done() const;
+  std::string text(std::size_t width) const;
 
-  std::FILE* const out_;
   const std::int64_t total_steps_;
-  const ProgressMode mode_;
-  const Clock clock_;
 
   // Updates come from the threads of all workers. The mutex is held while a line is drawn and never
   // across a wait for a peer. It guards everything below.
   std::mutex mutex_;
-  bool finished_ = false;
-  bool is_shown_ = false;       // Whether the newest state has been drawn.
   std::optional<State> state_;  // Absent until the first update.
-  Seconds now_ = 0;             // Of the newest update.
-  // The first update; speed is counted from here, so that neither start-up nor the steps before a
-  // resumed run distort it.
+  // At the first update; speed is counted from here, so that neither start-up nor the steps before
+  // a resumed run distort it.
   std::int64_t first_steps_done_ = 0;
-  Seconds first_at_ = 0;
-  std::optional<Seconds> shown_at_;
+  ProgressLine line_;  // Finishes while the rest is there.
 };
 
 }  // namespace huddle

@@ -52,6 +52,22 @@ class ProgressTest : public testing::Test {
   Seconds now_ = 1000;
 };
 
+TEST_F(ProgressTest, ALineHasPatienceAndThenShowsTheLastState) {
+  std::string text;
+  for (const Seconds lasting : {1, 3}) {
+    ProgressLine line(
+        file_, ProgressMode::lines, clock(), [&](std::size_t) { return text; }, 2);
+    for (const Seconds passed : {Seconds{0}, lasting}) {
+      now_ += passed;
+      text = std::to_string(lasting + passed);
+      EXPECT_TRUE(line.update());
+      line.renew();
+      line.show_if_due();
+    }
+  }
+  EXPECT_EQ(lines(), std::vector{std::to_string(6.0)}) << "one second is nothing to speak of";
+}
+
 TEST_F(ProgressTest, TakesAFileForALog) { EXPECT_EQ(progress_mode(file_), ProgressMode::lines); }
 
 TEST_F(ProgressTest, WritesFirstAndLastLineAndAtMostOneEveryTwoSecondsBetween) {

@@ -29,29 +29,18 @@ class RunsProgress {
  public:
   // `out` is borrowed and must outlive this.
   RunsProgress(std::FILE* out, ProgressMode mode, Progress::Clock clock = steady_seconds);
-  ~RunsProgress();
-  RunsProgress(const RunsProgress&) = delete;
-  RunsProgress& operator=(const RunsProgress&) = delete;
 
   void update(const RunsState& state);
 
   // Shows the last state and ends the line; later calls do nothing.
-  void finish();
+  void finish() { line_.finish(); }
 
  private:
-  void show();
-  std::string line(std::size_t width) const;
+  std::string text(std::size_t width) const;
 
-  std::FILE* const out_;
-  const ProgressMode mode_;
-  const Progress::Clock clock_;
   std::optional<RunsState> state_;
   double first_work_ = 0;  // That was done before the first update.
-  Seconds first_at_ = 0;
-  Seconds now_ = 0;
-  std::optional<Seconds> shown_at_;
-  bool is_shown_ = false;
-  bool is_finished_ = false;
+  ProgressLine line_;      // Finishes while the rest is there.
 };
 
 }  // namespace huddle
