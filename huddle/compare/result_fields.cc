@@ -37,213 +37,188 @@ std::optional<double> points_below(const Target& target) {
 }  // namespace
 
 std::vector<Field<Spread>> fields_of(const Spread*) {
-  return {{.name = "mean", .value = &Spread::mean},
-          {.name = "spread", .value = &Spread::deviation}};
+  return {{"mean", &Spread::mean}, {"spread", &Spread::deviation}};
 }
 
 std::vector<Field<Confidence>> fields_of(const Confidence*) {
-  return {{.name = "low", .value = &Confidence::low}, {.name = "high", .value = &Confidence::high}};
+  return {{"low", &Confidence::low}, {"high", &Confidence::high}};
 }
 
 std::vector<Field<Target>> fields_of(const Target*) {
-  return {
-      {.name = "baseline", .value = &Target::baseline, .empty = Empty::left_out},
-      {.name = "points_below", .value = points_below, .empty = Empty::left_out},
-      {.name = "loss", .value = target_value(Target::Of::loss), .empty = Empty::left_out},
-      {.name = "accuracy", .value = target_value(Target::Of::accuracy), .empty = Empty::left_out}};
+  return {{"baseline", &Target::baseline, {}, Empty::left_out},
+          {"points_below", points_below, {}, Empty::left_out},
+          {"loss", target_value(Target::Of::loss), {}, Empty::left_out},
+          {"accuracy", target_value(Target::Of::accuracy), {}, Empty::left_out}};
 }
 
 std::vector<Field<ConsensusCost>> fields_of(const ConsensusCost*) {
-  return {{.name = "seconds", .value = &ConsensusCost::seconds},
-          {.name = "bytes_per_worker", .value = &ConsensusCost::bytes_per_worker}};
+  return {{"seconds", &ConsensusCost::seconds},
+          {"bytes_per_worker", &ConsensusCost::bytes_per_worker}};
 }
 
 std::vector<Field<Bottleneck>> fields_of(const Bottleneck*) {
-  return {{.name = "name", .value = within(&Bottleneck::link, &LinkUse::name)},
-          {.name = "load", .value = &Bottleneck::load}};
+  return {{"name", within(&Bottleneck::link, &LinkUse::name)}, {"load", &Bottleneck::load}};
 }
 
 std::vector<Field<Speedup>> fields_of(const Speedup*) {
-  return {{.name = "name", .value = &Speedup::name},
-          {.name = "label", .value = &Speedup::label, .empty = Empty::null},
-          {.name = "speedup", .value = within(&Speedup::of_step, &Measured::value)},
-          {.name = "speedup_interval", .value = within(&Speedup::of_step, &Measured::interval)},
-          {.name = "target_label", .value = &Speedup::target_label, .empty = Empty::null},
-          {.name = "speedup_to_target", .value = within(&Speedup::to_target, &Measured::value)},
-          {.name = "speedup_to_target_interval",
-           .value = within(&Speedup::to_target, &Measured::interval)},
-          {.name = "points", .value = within(&Speedup::points, &Measured::value)},
-          {.name = "points_interval", .value = within(&Speedup::points, &Measured::interval)}};
+  return {{"name", &Speedup::name},
+          {"label", &Speedup::label, {}, Empty::null},
+          {"speedup", within(&Speedup::of_step, &Measured::value)},
+          {"speedup_interval", within(&Speedup::of_step, &Measured::interval)},
+          {"target_label", &Speedup::target_label, {}, Empty::null},
+          {"speedup_to_target", within(&Speedup::to_target, &Measured::value)},
+          {"speedup_to_target_interval", within(&Speedup::to_target, &Measured::interval)},
+          {"points", within(&Speedup::points, &Measured::value)},
+          {"points_interval", within(&Speedup::points, &Measured::interval)}};
 }
 
 std::vector<Field<CaseAnswer>> fields_of(const CaseAnswer*) {
-  return {{.name = "case", .value = &CaseAnswer::case_name},
-          {.name = "winner", .value = &CaseAnswer::winner, .empty = Empty::null},
-          {.name = "result", .value = &CaseAnswer::result},
-          {.name = "why", .value = &CaseAnswer::why}};
+  return {{"case", &CaseAnswer::case_name},
+          {"winner", &CaseAnswer::winner, {}, Empty::null},
+          {"result", &CaseAnswer::result},
+          {"why", &CaseAnswer::why}};
 }
 
 std::vector<Field<ComparisonAnswer>> fields_of(const ComparisonAnswer*) {
-  return {{.name = "headline", .value = &ComparisonAnswer::headline},
-          {.name = "measure", .value = &ComparisonAnswer::measure},
-          {.name = "cases", .value = &ComparisonAnswer::cases}};
+  return {{"headline", &ComparisonAnswer::headline},
+          {"measure", &ComparisonAnswer::measure},
+          {"cases", &ComparisonAnswer::cases}};
 }
 
 std::vector<Field<Comparison::Case>> fields_of(const Comparison::Case*) {
-  return {{.name = "name", .value = &Comparison::Case::name},
-          {.name = "text", .value = &Comparison::Case::text},
-          {.name = "cluster", .value = &Comparison::Case::cluster},
-          {.name = "target", .value = &Comparison::Case::target},
-          {.name = "consensus", .value = &Comparison::Case::consensus}};
+  return {{"name", &Comparison::Case::name},
+          {"text", &Comparison::Case::text},
+          {"cluster", &Comparison::Case::cluster},
+          {"target", &Comparison::Case::target},
+          {"consensus", &Comparison::Case::consensus}};
 }
 
 std::vector<Field<Tuning>> fields_of(const Tuning*) {
-  return {{.name = "id", .value = &Tuning::id},
-          {.name = "case", .value = &Tuning::case_name},
-          {.name = "label", .value = &Tuning::label},
-          {.name = "value", .value = &Tuning::value},
-          {.name = "status", .value = &Tuning::status},
-          {.name = "accuracy", .value = &Tuning::accuracy},
-          {.name = "loss", .value = &Tuning::loss},
-          {.name = "is_best", .value = &Tuning::is_best},
-          {.name = "command", .value = &Tuning::command}};
+  return {{"id", &Tuning::id},       {"case", &Tuning::case_name},  {"label", &Tuning::label},
+          {"value", &Tuning::value}, {"status", &Tuning::status},   {"accuracy", &Tuning::accuracy},
+          {"loss", &Tuning::loss},   {"is_best", &Tuning::is_best}, {"command", &Tuning::command}};
 }
 
 std::vector<Field<Training>> fields_of(const Training*) {
-  return {{.name = "id", .value = &Training::id},
-          {.name = "strategy", .value = &Training::strategy},
-          {.name = "seed", .value = &Training::seed},
-          {.name = "status", .value = &Training::status},
-          {.name = "command", .value = &Training::command}};
+  return {{"id", &Training::id},
+          {"strategy", &Training::strategy},
+          {"seed", &Training::seed},
+          {"status", &Training::status},
+          {"command", &Training::command}};
 }
 
 std::vector<Field<Verdict>> fields_of(const Verdict*) {
-  return {{.name = "text", .value = &Verdict::text}, {.name = "holds", .value = &Verdict::holds}};
+  return {{"text", &Verdict::text}, {"holds", &Verdict::holds}};
 }
 
 std::vector<Field<WallClock>> fields_of(const WallClock*) {
-  return {{.name = "machine", .value = &WallClock::machine},
-          {.name = "seconds", .value = &WallClock::seconds},
-          {.name = "by_run", .value = &WallClock::by_run}};
+  return {{"machine", &WallClock::machine},
+          {"seconds", &WallClock::seconds},
+          {"by_run", &WallClock::by_run}};
 }
 
 std::vector<Field<Results>> fields_of(const Results*) {
-  return {{.name = "format", .value = &Results::format},
-          {.name = "version", .value = &Results::version},
-          {.name = "scenario", .value = &Results::comparison},
-          {.name = "note", .value = of_comparison(&Comparison::note)},
-          {.name = "answer", .value = &Results::answer},
-          {.name = "cases", .value = of_comparison(&Comparison::cases)},
-          {.name = "tunings", .value = of_comparison(&Comparison::tunings)},
-          {.name = "trainings", .value = of_comparison(&Comparison::trainings)},
-          {.name = "runs", .value = of_comparison(&Comparison::runs)},
-          {.name = "table", .value = of_comparison(&Comparison::table)},
-          {.name = "expectations", .value = of_comparison(&Comparison::verdicts)},
-          {.name = "wall", .value = &Results::wall}};
+  return {{"format", &Results::format},
+          {"version", &Results::version},
+          {"scenario", &Results::comparison},
+          {"note", of_comparison(&Comparison::note)},
+          {"answer", &Results::answer},
+          {"cases", of_comparison(&Comparison::cases)},
+          {"tunings", of_comparison(&Comparison::tunings)},
+          {"trainings", of_comparison(&Comparison::trainings)},
+          {"runs", of_comparison(&Comparison::runs)},
+          {"table", of_comparison(&Comparison::table)},
+          {"expectations", of_comparison(&Comparison::verdicts)},
+          {"wall", &Results::wall}};
 }
 
 std::vector<Field<Comparison>> fields_of(const Comparison*) {
-  return {{.name = "name", .value = &Comparison::name},
-          {.name = "title", .value = &Comparison::title},
-          {.name = "text", .value = &Comparison::text},
-          {.name = "claim", .value = &Comparison::claim},
-          {.name = "assumptions", .value = &Comparison::assumptions},
-          {.name = "target", .value = &Comparison::target},
-          {.name = "source", .value = &Comparison::source}};
+  return {{"name", &Comparison::name},
+          {"title", &Comparison::title},
+          {"text", &Comparison::text},
+          {"claim", &Comparison::claim},
+          {"assumptions", &Comparison::assumptions},
+          {"target", &Comparison::target},
+          {"source", &Comparison::source}};
 }
 
 std::vector<Field<ComparedRun>> fields_of(const ComparedRun*) {
-  return {
-      {.name = "id", .value = &ComparedRun::id},
-      {.name = "case", .value = &ComparedRun::case_name},
-      {.name = "label", .value = &ComparedRun::label},
-      {.name = "strategy", .value = &ComparedRun::strategy},
-      {.name = "seed", .value = &ComparedRun::seed},
-      {.name = "status", .value = of_outcome(&RunOutcome::status)},
-      {.name = "trained_in", .value = &ComparedRun::trained_in, .empty = Empty::null},
-      {.name = "timed_in", .value = &ComparedRun::timed_in, .empty = Empty::null},
-      {.name = "command", .value = &ComparedRun::command},
-      {.name = "seconds", .value = of_outcome(&RunOutcome::seconds)},
-      {.name = "step_seconds", .value = of_outcome(&RunOutcome::step_seconds)},
-      {.name = "target", .value = &ComparedRun::target},
-      {.name = "time_to_target", .value = when_reached(&Reached::time)},
-      {.name = "steps_to_target", .value = when_reached(&Reached::progress)},
-      {.name = "bytes_to_target", .value = when_reached(&Reached::bytes_per_worker)},
-      {.name = "forms_at_target", .value = when_reached(&Reached::must_form)},
-      {.name = "accuracy", .value = of_outcome(&RunOutcome::accuracy)},
-      {.name = "test_loss", .value = of_outcome(&RunOutcome::test_loss)},
-      {.name = "loss", .value = of_outcome(&RunOutcome::loss)},
-      {.name = "drift", .value = of_outcome(&RunOutcome::drift)},
-      {.name = "bytes_sent_per_worker", .value = of_outcome(&RunOutcome::bytes_sent_per_worker)},
-      {.name = "time", .value = of_outcome(&RunOutcome::time)},
-      {.name = "links", .value = of_outcome(&RunOutcome::links)},
-      {.name = "bottleneck",
-       .value = [](const ComparedRun& run) { return bottleneck_of(run.outcome); }},
-      {.name = "curve", .value = of_outcome(&RunOutcome::curve)},
-      {.name = "figures", .value = of_outcome(&RunOutcome::figures)},
-      {.name = "warnings", .value = of_outcome(&RunOutcome::warnings)},
-      {.name = "lost", .value = of_outcome(&RunOutcome::lost)}};
+  return {{"id", &ComparedRun::id},
+          {"case", &ComparedRun::case_name},
+          {"label", &ComparedRun::label},
+          {"strategy", &ComparedRun::strategy},
+          {"seed", &ComparedRun::seed},
+          {"status", of_outcome(&RunOutcome::status)},
+          {"trained_in", &ComparedRun::trained_in, {}, Empty::null},
+          {"timed_in", &ComparedRun::timed_in, {}, Empty::null},
+          {"command", &ComparedRun::command},
+          {"seconds", of_outcome(&RunOutcome::seconds)},
+          {"step_seconds", of_outcome(&RunOutcome::step_seconds)},
+          {"target", &ComparedRun::target},
+          {"time_to_target", when_reached(&Reached::time)},
+          {"steps_to_target", when_reached(&Reached::progress)},
+          {"bytes_to_target", when_reached(&Reached::bytes_per_worker)},
+          {"forms_at_target", when_reached(&Reached::must_form)},
+          {"accuracy", of_outcome(&RunOutcome::accuracy)},
+          {"test_loss", of_outcome(&RunOutcome::test_loss)},
+          {"loss", of_outcome(&RunOutcome::loss)},
+          {"drift", of_outcome(&RunOutcome::drift)},
+          {"bytes_sent_per_worker", of_outcome(&RunOutcome::bytes_sent_per_worker)},
+          {"time", of_outcome(&RunOutcome::time)},
+          {"links", of_outcome(&RunOutcome::links)},
+          {"bottleneck", [](const ComparedRun& run) { return bottleneck_of(run.outcome); }},
+          {"curve", of_outcome(&RunOutcome::curve)},
+          {"figures", of_outcome(&RunOutcome::figures)},
+          {"warnings", of_outcome(&RunOutcome::warnings)},
+          {"lost", of_outcome(&RunOutcome::lost)}};
 }
 
 std::vector<Field<ComparedRow>> fields_of(const ComparedRow*) {
   using Row = ComparedRow;
   return {
-      {.name = "case", .value = &Row::case_name},
-      {.name = "label", .value = &Row::label, .shown = {"text", {"strategy", 10}}},
-      {.name = "strategy", .value = &Row::strategy},
-      {.name = "status", .value = &Row::status},
-      {.name = "seeds", .value = &Row::seeds},
-      {.name = "workload",
-       .value = &Row::workload,
-       .shown = {"settings", {}, {"own settings", 120}}},
-      {.name = "carries", .value = &Row::carries},
-      {.name = "baselines", .value = &Row::speedups},
-      {.name = "step_seconds",
-       .value = &Row::step_seconds,
-       .shown = {"seconds", {"step", 20}, {"step time", 10}, "step"}},
-      {.name = "time_to_target",
-       .value = &Row::time_to_target,
-       .shown = {"seconds", {"to target", 30}, {"to target", 20}, "target"}},
-      {.name = "reached", .value = &Row::reached},
-      {.name = "bytes_to_target", .value = &Row::bytes_to_target},
-      {.name = "forms_at_target", .value = &Row::forms_at_target},
-      {.name = "tuned", .value = &Row::tuned, .shown = {"rate", {"rate", 50}}},
-      {.name = "accuracy_consensus",
-       .value = &Row::accuracy_consensus,
-       .shown = {"accuracy", {"consensus", 40}, {"accuracy, consensus", 30}}},
-      {.name = "accuracy_worker_mean",
-       .value = &Row::accuracy_worker_mean,
-       .shown = {"accuracy", {"worker mean", 120}, {"accuracy, workers", 50}}},
-      {.name = "accuracy_swa",
-       .value = &Row::accuracy_swa,
-       .shown = {"accuracy", {"swa", 60}, {"accuracy, SWA", 40}}},
-      {.name = "loss_consensus",
-       .value = &Row::loss_consensus,
-       .shown = {"loss", {"test loss", 70}}},
-      {.name = "drift", .value = &Row::drift, .shown = {"drift", {"drift", 130}, {"drift", 60}}},
-      {.name = "bytes_sent_per_worker",
-       .value = &Row::bytes_sent_per_worker,
-       .shown = {"bytes", {"sent", 110}, {"sent per worker", 70}}},
-      {.name = "wait", .value = &Row::wait, .shown = {"share", {"wait", 80}, {"wait", 80}}},
-      {.name = "exchange",
-       .value = &Row::exchange,
-       .shown = {"share", {"exchange", 90}, {"exchange", 90}}},
-      {.name = "hidden",
-       .value = &Row::hidden,
-       .shown = {"share", {"hidden", 100}, {"hidden", 100}}},
-      {.name = "bottleneck",
-       .value = &Row::bottleneck,
-       .empty = Empty::null,
-       .shown = {"text", {"bottleneck", 140}, {"bottleneck", 110}}}};
+      {"case", &Row::case_name},
+      {"label", &Row::label, {"text", {"strategy", 10}}},
+      {"strategy", &Row::strategy},
+      {"status", &Row::status},
+      {"seeds", &Row::seeds},
+      {"workload", &Row::workload, {"settings", {}, {"own settings", 120}}},
+      {"carries", &Row::carries},
+      {"baselines", &Row::speedups},
+      {"step_seconds", &Row::step_seconds, {"seconds", {"step", 20}, {"step time", 10}, "step"}},
+      {"time_to_target",
+       &Row::time_to_target,
+       {"seconds", {"to target", 30}, {"to target", 20}, "target"}},
+      {"reached", &Row::reached},
+      {"bytes_to_target", &Row::bytes_to_target},
+      {"forms_at_target", &Row::forms_at_target},
+      {"tuned", &Row::tuned, {"rate", {"rate", 50}}},
+      {"accuracy_consensus",
+       &Row::accuracy_consensus,
+       {"accuracy", {"consensus", 40}, {"accuracy, consensus", 30}}},
+      {"accuracy_worker_mean",
+       &Row::accuracy_worker_mean,
+       {"accuracy", {"worker mean", 120}, {"accuracy, workers", 50}}},
+      {"accuracy_swa", &Row::accuracy_swa, {"accuracy", {"swa", 60}, {"accuracy, SWA", 40}}},
+      {"loss_consensus", &Row::loss_consensus, {"loss", {"test loss", 70}}},
+      {"drift", &Row::drift, {"drift", {"drift", 130}, {"drift", 60}}},
+      {"bytes_sent_per_worker",
+       &Row::bytes_sent_per_worker,
+       {"bytes", {"sent", 110}, {"sent per worker", 70}}},
+      {"wait", &Row::wait, {"share", {"wait", 80}, {"wait", 80}}},
+      {"exchange", &Row::exchange, {"share", {"exchange", 90}, {"exchange", 90}}},
+      {"hidden", &Row::hidden, {"share", {"hidden", 100}, {"hidden", 100}}},
+      {"bottleneck",
+       &Row::bottleneck,
+       {"text", {"bottleneck", 140}, {"bottleneck", 110}},
+       Empty::null}};
 }
 
 std::vector<const Field<ComparedRow>*> columns_in(Column Shown::*table) {
   std::vector<const Field<ComparedRow>*> columns;
   for (const Field<ComparedRow>& field : JsonKind<ComparedRow>::fields())
     if (!(field.shown.*table).heading.empty()) columns.push_back(&field);
-  std::sort(columns.begin(), columns.end(), [table](const auto* a, const auto* b) {
-    return (a->shown.*table).place < (b->shown.*table).place;
-  });
+  std::ranges::sort(columns, {},
+                    [table](const auto* field) { return (field->shown.*table).place; });
   return columns;
 }
 

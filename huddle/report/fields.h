@@ -68,8 +68,8 @@ template <typename Record>
 struct Field {
   std::string name;  // The key in files.
   Access<Record> value;
-  Empty empty = Empty::as_it_is;
   Shown shown = {};
+  Empty empty = Empty::as_it_is;
 };
 
 // A record with a table.

@@ -88,60 +88,60 @@ Json JsonKind<std::vector<TimeSplit>>::shape() {
 
 std::vector<Field<TimeSplit>> fields_of(const TimeSplit*) {
   std::vector<Field<TimeSplit>> fields;
-  for (const auto& [name, part] : kTimeParts) fields.push_back({.name = name, .value = part});
+  for (const auto& [name, part] : kTimeParts) fields.push_back({name, part});
   return fields;
 }
 
 std::vector<Field<LinkUse>> fields_of(const LinkUse*) {
-  return {{.name = "name", .value = &LinkUse::name},
-          {.name = "bytes", .value = &LinkUse::bytes},
-          {.name = "busy", .value = &LinkUse::busy},
-          {.name = "full", .value = &LinkUse::full},
-          {.name = "bytes_per_second", .value = &LinkUse::bytes_per_second}};
+  return {{"name", &LinkUse::name},
+          {"bytes", &LinkUse::bytes},
+          {"busy", &LinkUse::busy},
+          {"full", &LinkUse::full},
+          {"bytes_per_second", &LinkUse::bytes_per_second}};
 }
 
 std::vector<Field<CurvePoint>> fields_of(const CurvePoint*) {
-  return {{.name = "progress", .value = &CurvePoint::progress},
-          {.name = "time", .value = &CurvePoint::time},
-          {.name = "loss", .value = within(&CurvePoint::consensus, &Quality::loss)},
-          {.name = "accuracy", .value = within(&CurvePoint::consensus, &Quality::accuracy)},
-          {.name = "drift", .value = &CurvePoint::drift}};
+  return {{"progress", &CurvePoint::progress},
+          {"time", &CurvePoint::time},
+          {"loss", within(&CurvePoint::consensus, &Quality::loss)},
+          {"accuracy", within(&CurvePoint::consensus, &Quality::accuracy)},
+          {"drift", &CurvePoint::drift}};
 }
 
 std::vector<Field<SummaryFile>> fields_of(const SummaryFile*) {
-  return {{.name = "strategy", .value = of(&Summary::strategy)},
-          {.name = "engine", .value = of(&Summary::engine)},
-          {.name = "model", .value = of(&Summary::model)},
-          {.name = "data", .value = of(&Summary::data)},
-          {.name = "split", .value = of(&Summary::split)},
-          {.name = "optimizer", .value = of(&Summary::optimizer)},
-          {.name = "status", .value = of(&Summary::status)},
-          {.name = "workers", .value = of(&Summary::workers)},
-          {.name = "batch", .value = of(&Summary::batch)},
-          {.name = "steps", .value = of(&Summary::steps)},
-          {.name = "steps_done", .value = of(&Summary::steps_done)},
-          {.name = "steps_taken", .value = of(&Summary::steps_taken)},
-          {.name = "steps_by_worker", .value = of(&Summary::steps_by_worker)},
-          {.name = "seed", .value = of(&Summary::seed)},
-          {.name = "version", .value = &SummaryFile::version},
-          {.name = "machine", .value = &SummaryFile::machine},
-          {.name = "parameters", .value = of(&Summary::parameters)},
-          {.name = "seconds", .value = of(&Summary::seconds)},
-          {.name = "samples_per_second", .value = of(&Summary::samples_per_second)},
-          {.name = "loss", .value = of(&Summary::loss)},
-          {.name = "accuracy", .value = accuracies},
-          {.name = "accuracy_by_class", .value = by_class},
-          {.name = "test_loss", .value = test_losses},
-          {.name = "curve", .value = of(&Summary::curve)},
-          {.name = "drift", .value = of(&Summary::drift)},
-          {.name = "figures", .value = of(&Summary::figures)},
-          {.name = "bytes_sent_per_worker", .value = of(&Summary::bytes_sent_per_worker)},
-          {.name = "time", .value = of(&Summary::time)},
-          {.name = "cluster", .value = of(&Summary::cluster), .empty = Empty::null},
-          {.name = "network", .value = of(&Summary::network), .empty = Empty::null},
-          {.name = "links", .value = of(&Summary::links)},
-          {.name = "lost", .value = of(&Summary::lost)},
-          {.name = "warnings", .value = of(&Summary::warnings)}};
+  return {{"strategy", of(&Summary::strategy)},
+          {"engine", of(&Summary::engine)},
+          {"model", of(&Summary::model)},
+          {"data", of(&Summary::data)},
+          {"split", of(&Summary::split)},
+          {"optimizer", of(&Summary::optimizer)},
+          {"status", of(&Summary::status)},
+          {"workers", of(&Summary::workers)},
+          {"batch", of(&Summary::batch)},
+          {"steps", of(&Summary::steps)},
+          {"steps_done", of(&Summary::steps_done)},
+          {"steps_taken", of(&Summary::steps_taken)},
+          {"steps_by_worker", of(&Summary::steps_by_worker)},
+          {"seed", of(&Summary::seed)},
+          {"version", &SummaryFile::version},
+          {"machine", &SummaryFile::machine},
+          {"parameters", of(&Summary::parameters)},
+          {"seconds", of(&Summary::seconds)},
+          {"samples_per_second", of(&Summary::samples_per_second)},
+          {"loss", of(&Summary::loss)},
+          {"accuracy", accuracies},
+          {"accuracy_by_class", by_class},
+          {"test_loss", test_losses},
+          {"curve", of(&Summary::curve)},
+          {"drift", of(&Summary::drift)},
+          {"figures", of(&Summary::figures)},
+          {"bytes_sent_per_worker", of(&Summary::bytes_sent_per_worker)},
+          {"time", of(&Summary::time)},
+          {"cluster", of(&Summary::cluster), {}, Empty::null},
+          {"network", of(&Summary::network), {}, Empty::null},
+          {"links", of(&Summary::links)},
+          {"lost", of(&Summary::lost)},
+          {"warnings", of(&Summary::warnings)}};
 }
 
 }  // namespace huddle
