@@ -62,10 +62,7 @@ void hold_against(const Json& value, const Json& shape, const std::string& place
 }
 
 Json checked(const Path& file, const Json& shape) {
-  Json value = Json::parse(read_file(file, kMostResultBytes), nullptr, false);
-  if (!value.is_object())
-    throw UsageError(
-        concat("'", file.string(), "' is not a whole JSON object. Was it cut off or edited?"));
+  Json value = read_object(file);
   if (value.value("format", Json(Results::kFormat)) != Results::kFormat)
     return value;  // Refused by who reads it.
   Findings findings;
@@ -81,6 +78,14 @@ Json checked(const Path& file, const Json& shape) {
 }
 
 }  // namespace
+
+Json read_object(const Path& file) {
+  Json value = Json::parse(read_file(file, kMostResultBytes), nullptr, false);
+  if (!value.is_object())
+    throw UsageError(
+        concat("'", file.string(), "' is not a whole JSON object. Was it cut off or edited?"));
+  return value;
+}
 
 void check_report_source(const Path& folder) {
   if (!std::filesystem::exists(folder / "results.json")) {

@@ -6,7 +6,12 @@
 
 #include <filesystem>
 
+#include "huddle/report/json_kinds.h"
+
 namespace huddle {
+
+// The JSON object in a file. Throws UsageError where it holds anything else, or as read_file does.
+Json read_object(const std::filesystem::path& file);
 
 // `folder` is that of a run (summary.json) or of a comparison (results.json, and the summaries of
 // its runs, as far as there are any). Throws UsageError naming the file and all that is missing or

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,9 +11,9 @@
 #include <utility>
 
 #include "huddle/base/error.h"
-#include "huddle/base/read_file.h"
 #include "huddle/base/text.h"
 #include "huddle/compare/comparison_files.h"
+#include "huddle/compare/report_check.h"
 #include "huddle/compare/result_fields.h"
 #include "huddle/report/page/html_report_series.h"
 #include "huddle/report/page/html_report_thinning.h"
@@ -23,6 +24,7 @@ namespace {
 using Path = std::filesystem::path;
 
 constexpr const char* kStepsName = "steps.jsonl";
+constexpr std::uint64_t kLargestCount = std::uint64_t{1} << 53;
 constexpr std::size_t kMostPoints = 400;        // Of one curve ...
 constexpr std::size_t kPointsOfAllRuns = 8000;  // ... and of the curves of all runs, but
 constexpr std::size_t kFewestPoints = 50;       // at least so many of each.
@@ -34,6 +36,8 @@ Json shaped(const Json& value, const Json& shape) {
   if (shape == "text" && (value.is_number() || value.is_boolean())) return value.dump();
   if (shape == "text" || shape == "name") return value.is_string() ? value : "";
   if (shape == "flag") return value.is_boolean() && value.get<bool>();
+  // The page's numbers are doubles: only as text is a seed beyond them whole.
+  if (shape == "number" && value.is_number_integer() && value > kLargestCount) return value.dump();
   if (shape.is_string() && value.is_number_integer()) return value;
   if (shape.is_string()) return value.is_number() ? Json(rounded(value.get<double>())) : Json();
   if (shape.is_array()) {
@@ -67,14 +71,6 @@ Json facts_in(const Json& summary) {
   return facts;
 }
 
-Json read_json(const Path& file) {
-  Json value = Json::parse(read_file(file, kMostResultBytes), nullptr, false);
-  if (!value.is_object())
-    throw UsageError(
-        concat("'", file.string(), "' is not a whole JSON object. Was it cut off or edited?"));
-  return value;
-}
-
 // A run of the page, and where its files are.
 struct RunSource {
   Path folder;
@@ -93,29 +89,20 @@ Path run_folder(const Path& comparison, const std::string& id) {
 }
 
 Json read_results(const Path& folder) {
-  Json results = read_json(folder / "results.json");
+  const Json results = read_object(folder / "results.json");
   const Json format = results.value("format", Json());
   if (format != Results::kFormat)
     throw UsageError(concat("'", (folder / "results.json").string(), "' has format ", format.dump(),
                             ", this Huddle reads ", Results::kFormat,
                             ". Make the report with the Huddle that compared."));
-  return results;
-}
-
-Json scenario_of(const Json& results) {
-  Json scenario = shaped_as<Comparison>(results.value("scenario", Json()));
-  scenario["version"] = shaped_as<std::string>(results.value("version", Json()));
-  scenario["expectations"] = shaped_as<std::vector<Verdict>>(results.value("expectations", Json()));
-  const Json wall = results.value("wall", Json());
-  if (wall.is_object()) scenario["machine"] = shaped_as<std::string>(wall.value("machine", Json()));
-  return scenario;
+  return shaped_as<Results>(results);
 }
 
 // What a run was asked to do. One that was only timed does not know what was trained.
 Json facts_of(const RunSource& source) {
   const auto read = [](const Path& folder) {
     const Path file = folder / "summary.json";
-    return facts_in(std::filesystem::exists(file) ? read_json(file) : Json());
+    return facts_in(std::filesystem::exists(file) ? read_object(file) : Json());
   };
   Json facts = read(source.folder);
   if (source.trained_in.empty()) return facts;
@@ -126,7 +113,7 @@ Json facts_of(const RunSource& source) {
 }
 
 Json run_of_summary(const Path& folder) {
-  const Json summary = read_json(folder / "summary.json");
+  const Json summary = read_object(folder / "summary.json");
   Json run = shaped_as<ComparedRun>(summary);
   run["id"] = folder.string();
   run["facts"] = facts_in(summary);
@@ -147,7 +134,7 @@ Json results_of(const std::vector<Json>& runs, std::optional<std::size_t> base) 
   if (base) strategies[*base].baselines.push_back(strategies[*base].label);
   all.cases.push_back({.name = runs.front()["case"]});
   all.table = compare_runs(all.runs, strategies);
-  return Json::parse(results_json(all, {}, ""));
+  return shaped_as<Results>(Json::parse(results_json(all, {}, "")));
 }
 
 Json points_json(const std::vector<ThinPoint>& points) {
@@ -188,23 +175,24 @@ class ReportMaker {
   // `naming`: whether the names of cases must tell this comparison from others.
   enum class Naming { plain, with_scenario };
   void add_comparison(const Path& folder, Naming naming) {
-    const Json results = read_results(folder);
-    Json scenario = scenario_of(results);
+    Json results = read_results(folder);
+    Json& scenario = results["scenario"];
+    for (const char* key : {"version", "expectations"}) scenario[key] = results[key];
+    scenario["machine"] = results["wall"]["machine"];
     const std::string prefix = naming == Naming::plain ? "" : prefix_of(scenario["name"]);
     const auto rename = [&prefix](Json& name) { name = prefix + name.get<std::string>(); };
-    for (Json& item : shaped_as<std::vector<Comparison::Case>>(results.value("cases", Json()))) {
+    for (Json& item : results["cases"]) {
       rename(item["name"]);
       item["scenario"] = data_["scenarios"].size();
       data_["cases"].push_back(item);
     }
-    Json answer = shaped_as<ComparisonAnswer>(results.value("answer", Json()));
-    for (Json& told : answer["cases"]) rename(told["case"]);
-    data_["answers"].push_back(std::move(answer));
-    for (Json& row : shaped_as<std::vector<ComparedRow>>(results.value("table", Json()))) {
+    for (Json& told : results["answer"]["cases"]) rename(told["case"]);
+    data_["answers"].push_back(results["answer"]);
+    for (Json& row : results["table"]) {
       rename(row["case"]);
       data_["table"].push_back(row);
     }
-    for (Json& run : shaped_as<std::vector<ComparedRun>>(results.value("runs", Json()))) {
+    for (Json& run : results["runs"]) {
       rename(run["case"]);
       const char* const times = run["timed_in"] != "" ? "timed_in" : "id";
       RunSource source{.folder = run_folder(folder, run[times].get<std::string>())};
@@ -214,9 +202,8 @@ class ReportMaker {
       source.run = run;
       sources_.push_back(std::move(source));
     }
-    const Json note = shaped_as<std::string>(results.value("note", Json()));
-    if (note != "") data_["notes"].push_back(note);
-    data_["scenarios"].push_back(std::move(scenario));
+    if (results["note"] != "") data_["notes"].push_back(results["note"]);
+    data_["scenarios"].push_back(scenario);
   }
 
   void add_single_runs(const std::vector<Path>& folders) {
@@ -289,11 +276,10 @@ class ReportMaker {
     const bool is_compared = runs.size() > 1 && differences.empty() && base != runs.end();
     const Json results = results_of(
         runs, is_compared ? std::optional<std::size_t>(base - runs.begin()) : std::nullopt);
-    if (is_compared) data_["answers"].push_back(shaped_as<ComparisonAnswer>(results["answer"]));
-    for (const Json& row : shaped_as<std::vector<ComparedRow>>(results["table"]))
-      data_["table"].push_back(row);
+    if (is_compared) data_["answers"].push_back(results["answer"]);
+    for (const Json& row : results["table"]) data_["table"].push_back(row);
     for (std::size_t i = 0; i < runs.size(); ++i)
-      runs[i]["step_seconds"] = shaped_as<ComparedRun>(results["runs"][i])["step_seconds"];
+      runs[i]["step_seconds"] = results["runs"][i]["step_seconds"];
     if (!differences.empty())
       data_["notes"].push_back(
           concat("These runs differ in ",

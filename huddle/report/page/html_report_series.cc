@@ -16,6 +16,15 @@ constexpr std::size_t kMostRows = 16;      // Steps whose groups are kept, or me
 constexpr int kMostPictured = 64;          // Workers whose groups are kept.
 constexpr double kFirstSeconds = 0x1p-30;  // About a nanosecond: finer than any step.
 
+void add_up(ThinPoint& sum, const ThinPoint& more) {
+  if (more.count == 0) return;
+  sum.smallest = sum.count == 0 ? more.smallest : std::min(sum.smallest, more.smallest);
+  sum.largest = sum.count == 0 ? more.largest : std::max(sum.largest, more.largest);
+  sum.position += more.position;
+  sum.mean += more.mean;
+  sum.count += more.count;
+}
+
 // Adds up the lines of one file.
 class SeriesMaker {
  public:
@@ -48,7 +57,7 @@ class SeriesMaker {
     series_.loss_by_step = loss_by_step_.points();
     series_.loss_by_time = loss_by_time_.points();
     series_.end_by_step = end_by_step_.points();
-    finish_groups();
+    meetings_.empty() ? finish_steps() : finish_meetings();
     return std::move(series_);
   }
 
@@ -71,13 +80,6 @@ class SeriesMaker {
       found->second.end = std::max(found->second.end, std::optional(line.end));
     else if (is_pictured && meetings_.size() < kMostRows)
       meetings_[*line.meeting] = {.groups = {line.group}, .group_of = {}, .end = line.end};
-  }
-
-  void finish_groups() {
-    if (meetings_.empty())
-      finish_steps();
-    else
-      finish_meetings();
   }
 
   // Lines come in the order of time, so the different groups are told apart only at the end.
@@ -125,24 +127,13 @@ void Thinner::add(double position, double value) {
   while (position / width_ >= static_cast<double>(most_points_)) halve();
   const auto index = static_cast<std::size_t>(position / width_);
   if (sums_.size() <= index) sums_.resize(index + 1);
-  ThinPoint& sum = sums_[index];
-  sum.smallest = sum.count == 0 ? value : std::min(sum.smallest, value);
-  sum.largest = sum.count == 0 ? value : std::max(sum.largest, value);
-  sum.position += position;
-  sum.mean += value;
-  ++sum.count;
+  add_up(sums_[index], {position, value, value, value, 1});
 }
 
 void Thinner::halve() {
   for (std::size_t i = 0; i < sums_.size(); ++i) {
     const ThinPoint from = std::exchange(sums_[i], {});
-    ThinPoint& to = sums_[i / 2];
-    if (from.count == 0) continue;
-    to.smallest = to.count == 0 ? from.smallest : std::min(to.smallest, from.smallest);
-    to.largest = to.count == 0 ? from.largest : std::max(to.largest, from.largest);
-    to.position += from.position;
-    to.mean += from.mean;
-    to.count += from.count;
+    add_up(sums_[i / 2], from);
   }
   sums_.resize((sums_.size() + 1) / 2);
   width_ *= 2;

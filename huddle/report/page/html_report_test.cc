@@ -258,7 +258,7 @@ TEST_F(HtmlReportTest, ComparesSingleRunsOverBsp) {
   EXPECT_EQ(row["wait"], 0.25);
   EXPECT_EQ(row["bottleneck"], "b");
   EXPECT_TRUE(row["time_to_target"]["mean"].is_null());
-  EXPECT_EQ(data["runs"][0]["seed"], 18446744073709551615u);
+  EXPECT_EQ(data["runs"][0]["seed"], "18446744073709551615") << "a browser would round it";
   EXPECT_EQ(data["runs"][0]["series"]["loss_by_time"]["at"].size(), 10u);
 }
 
