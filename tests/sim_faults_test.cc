@@ -273,7 +273,7 @@ std::string bottleneck_of_ring(const std::vector<Background>& background) {
   cluster.background = background;
   const TrainResult result = timed(cluster, "bsp:algorithm=ring", 1e6, 4);
   if (result.error) std::rethrow_exception(result.error);
-  const auto narrowest = bottleneck(result.summary);
+  const auto narrowest = bottleneck(result.summary.links, result.summary.seconds);
   if (!narrowest) return "none";
   EXPECT_NEAR(narrowest->load, 1, 0.05);
   return narrowest->link.name;

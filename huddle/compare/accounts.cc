@@ -34,19 +34,17 @@ std::optional<double> busiest(const std::vector<const RunOutcome*>& outcomes) {
   Seconds all = 0;
   for (const RunOutcome* outcome : outcomes) {
     if (outcome->links.empty() || !outcome->seconds) return {};
-    busy += std::max_element(outcome->links.begin(), outcome->links.end(),
-                             [](const LinkUse& a, const LinkUse& b) { return a.busy < b.busy; })
-                ->busy;
+    busy += std::ranges::max(outcome->links, {}, &LinkUse::busy).busy;
     all += *outcome->seconds;
   }
   return all > 0 ? std::optional(busy / all) : std::nullopt;
 }
 
 bool take_the_same_steps(const std::vector<const RunOutcome*>& outcomes) {
-  return std::all_of(outcomes.begin(), outcomes.end(), [](const RunOutcome* outcome) {
+  return std::ranges::all_of(outcomes, [](const RunOutcome* outcome) {
     const std::vector<double>& steps = outcome->steps_by_worker;
     return steps.size() == outcome->time.size() &&
-           std::adjacent_find(steps.begin(), steps.end(), std::not_equal_to<>()) == steps.end();
+           std::ranges::adjacent_find(steps, std::not_equal_to<>()) == steps.end();
   });
 }
 
@@ -67,11 +65,9 @@ void tell_slow_workers(Account& account, const std::vector<TimeSplit>& times, Se
                        double busy) {
   const std::vector<std::size_t> slow = slow_workers(times);
   if (slow.empty()) return;
-  const auto slowest = std::max_element(
-      times.begin(), times.end(),
-      [](const TimeSplit& a, const TimeSplit& b) { return a.compute < b.compute; });
+  const TimeSplit& slowest = *std::ranges::max_element(times, {}, &TimeSplit::compute);
   Seconds lost = 0;
-  for (const TimeSplit& time : times) lost += std::max(0.0, blocked(time) - blocked(*slowest));
+  for (const TimeSplit& time : times) lost += std::max(0.0, blocked(time) - blocked(slowest));
   const double share = std::min(lost / all, 1 - busy);
   if (share < kWorthSaying) return;
   account.exchanging = std::max(0.0, account.exchanging + account.waiting - share);

@@ -13,13 +13,13 @@ namespace huddle {
 namespace {
 
 using Runs = std::vector<const ComparedRun*>;
-using Figure = std::function<std::optional<double>(const RunOutcome&)>;
+using Figure = std::function<std::optional<double>(const ComparedRun&)>;
 
 // Of the runs that have the figure; nothing where none has.
 std::optional<Spread> spread_over(const Runs& runs, const Figure& figure) {
   std::vector<double> values;
   for (const ComparedRun* run : runs)
-    if (const auto value = figure(run->outcome)) values.push_back(*value);
+    if (const auto value = figure(*run)) values.push_back(*value);
   return spread_of(values);
 }
 
@@ -29,18 +29,26 @@ std::optional<double> mean_of(const Runs& runs, const Figure& figure) {
 }
 
 Figure named(Figures RunOutcome::*figures, const char* name) {
-  return [=](const RunOutcome& outcome) -> std::optional<double> {
-    const auto found = (outcome.*figures).find(name);
-    return found == (outcome.*figures).end() ? std::nullopt : found->second;
+  return [=](const ComparedRun& run) { return figure_of(run.outcome.*figures, name); };
+}
+
+Figure of(std::optional<double> RunOutcome::*figure) {
+  return [=](const ComparedRun& run) { return run.outcome.*figure; };
+}
+
+// Of the moment when the target was reached.
+Figure at_target(double Reached::*figure) {
+  return [=](const ComparedRun& run) {
+    return run.reached ? std::optional(*run.reached.*figure) : std::nullopt;
   };
 }
 
 // Of one kind of time in all that passed, over all workers.
 Figure share(Seconds TimeSplit::*kind) {
-  return [=](const RunOutcome& outcome) -> std::optional<double> {
+  return [=](const ComparedRun& run) {
     Seconds part = 0;
     Seconds all = 0;
-    for (const TimeSplit& time : outcome.time) {
+    for (const TimeSplit& time : run.outcome.time) {
       part += time.*kind;
       all += time.compute + time.wait + time.exchange;
     }
@@ -58,39 +66,25 @@ std::string usual_bottleneck(const Runs& runs) {
   return most == names.end() ? "" : *most;
 }
 
-// One strategy in one case with what its seeds came to, by seed.
+// One strategy in one case, with those of its runs that ended well.
 struct Contestant {
   ComparedRow row;
-  std::map<int, double> step_seconds;
-  std::map<int, double> time_to_target;
-  std::map<int, double> accuracy;
+  Runs runs;
 };
 
-void add_target(Contestant& contestant, const Runs& runs) {
-  ComparedRow& row = contestant.row;
-  std::vector<double> bytes;
+void add_target(ComparedRow& row, const Runs& runs) {
   for (const ComparedRun* run : runs) {
-    if (!run->reached) continue;
-    contestant.time_to_target[run->seed] = run->reached->time;
-    bytes.push_back(run->reached->bytes_per_worker);
-    row.forms_at_target = row.forms_at_target || run->reached->must_form;
+    row.reached += run->reached ? 1 : 0;
+    row.forms_at_target = row.forms_at_target || (run->reached && run->reached->must_form);
   }
-  row.reached = static_cast<int>(bytes.size());
-  if (bytes.empty() || bytes.size() < runs.size()) {
-    contestant.time_to_target.clear();
-    return;
-  }
-  std::vector<double> times;
-  for (const auto& [seed, time] : contestant.time_to_target) times.push_back(time);
-  row.time_to_target = spread_of(times);
-  row.bytes_to_target = spread_of(bytes)->mean;
+  if (row.reached < row.seeds) return;
+  row.time_to_target = spread_over(runs, at_target(&Reached::time));
+  row.bytes_to_target = mean_of(runs, at_target(&Reached::bytes_per_worker));
 }
 
 Contestant contestant_of(const Runs& all) {
   const ComparedRun& first = *all.front();
-  Contestant contestant;
-  ComparedRow& row = contestant.row;
-  row = {.case_name = first.case_name, .label = first.label, .strategy = first.strategy};
+  ComparedRow row{.case_name = first.case_name, .label = first.label, .strategy = first.strategy};
   Runs runs;
   for (const ComparedRun* run : all) {
     if (run->outcome.is_complete())
@@ -99,26 +93,19 @@ Contestant contestant_of(const Runs& all) {
       row.status = run->outcome.status;
   }
   row.seeds = static_cast<int>(runs.size());
-  const Figure accuracy = named(&RunOutcome::accuracy, "consensus");
-  for (const ComparedRun* run : runs) {
-    if (run->outcome.step_seconds) contestant.step_seconds[run->seed] = *run->outcome.step_seconds;
-    if (const auto value = accuracy(run->outcome)) contestant.accuracy[run->seed] = *value;
-  }
-  row.step_seconds =
-      spread_over(runs, [](const RunOutcome& outcome) { return outcome.step_seconds; });
-  add_target(contestant, runs);
-  row.accuracy_consensus = spread_over(runs, accuracy);
+  row.step_seconds = spread_over(runs, of(&RunOutcome::step_seconds));
+  add_target(row, runs);
+  row.accuracy_consensus = spread_over(runs, named(&RunOutcome::accuracy, "consensus"));
   row.accuracy_worker_mean = spread_over(runs, named(&RunOutcome::accuracy, "worker_mean"));
   row.accuracy_swa = spread_over(runs, named(&RunOutcome::accuracy, "swa"));
   row.loss_consensus = spread_over(runs, named(&RunOutcome::test_loss, "consensus"));
-  row.drift = spread_over(runs, [](const RunOutcome& outcome) { return outcome.drift; });
-  row.bytes_sent_per_worker =
-      mean_of(runs, [](const RunOutcome& outcome) { return outcome.bytes_sent_per_worker; });
+  row.drift = spread_over(runs, of(&RunOutcome::drift));
+  row.bytes_sent_per_worker = mean_of(runs, of(&RunOutcome::bytes_sent_per_worker));
   row.wait = mean_of(runs, share(&TimeSplit::wait));
   row.exchange = mean_of(runs, share(&TimeSplit::exchange));
   row.hidden = mean_of(runs, share(&TimeSplit::hidden));
   row.bottleneck = usual_bottleneck(runs);
-  return contestant;
+  return {std::move(row), std::move(runs)};
 }
 
 const ComparedStrategy& strategy_of(const std::string& label,
@@ -152,20 +139,22 @@ const Contestant* fastest(const std::vector<Contestant>& all,
 }
 
 // What `combine` makes of both, for every seed that both have.
-std::vector<double> paired(const Contestant& one, const Contestant* other,
-                           std::map<int, double> Contestant::*values,
+std::vector<double> paired(const Contestant& one, const Contestant* other, const Figure& figure,
                            double (*combine)(double of_one, double of_other)) {
+  if (!other) return {};
   std::vector<double> pairs;
-  if (!other) return pairs;
-  for (const auto& [seed, value] : one.*values)
-    if (const auto found = (other->*values).find(seed); found != (other->*values).end())
-      pairs.push_back(combine(value, found->second));
+  for (const ComparedRun* run : one.runs) {
+    const auto same = std::ranges::find(other->runs, run->seed, &ComparedRun::seed);
+    const auto of_one = figure(*run);
+    const auto of_other = same == other->runs.end() ? std::nullopt : figure(**same);
+    if (of_one && of_other) pairs.push_back(combine(*of_one, *of_other));
+  }
   return pairs;
 }
 
 // How many times as fast, by seed.
 std::vector<double> times_as_fast(const Contestant& one, const Contestant* other,
-                                  std::map<int, double> Contestant::*seconds) {
+                                  const Figure& seconds) {
   std::vector<double> ratios = paired(one, other, seconds, [](double of_one, double of_other) {
     return of_one > 0 ? of_other / of_one : 0;
   });
@@ -176,17 +165,25 @@ std::vector<double> times_as_fast(const Contestant& one, const Contestant* other
 Speedup speedup_over(const std::string& name, const Contestant& one, const Contestant* by_step,
                      const Contestant* by_target) {
   const auto points =
-      paired(one, by_step, &Contestant::accuracy,
+      paired(one, by_step, named(&RunOutcome::accuracy, "consensus"),
              [](double of_one, double of_other) { return 100 * (of_one - of_other); });
-  return {.name = name,
-          .label = by_step ? by_step->row.label : "",
-          .of_step = measured_ratio(times_as_fast(one, by_step, &Contestant::step_seconds)),
-          .target_label = by_target ? by_target->row.label : "",
-          .to_target = measured_ratio(times_as_fast(one, by_target, &Contestant::time_to_target)),
-          .points = measured_mean(points)};
+  // Times of some seeds alone do not count.
+  const Contestant* counted_to_target = one.row.time_to_target ? by_target : nullptr;
+  return {
+      .name = name,
+      .label = by_step ? by_step->row.label : "",
+      .of_step = measured_ratio(times_as_fast(one, by_step, of(&RunOutcome::step_seconds))),
+      .target_label = by_target ? by_target->row.label : "",
+      .to_target = measured_ratio(times_as_fast(one, counted_to_target, at_target(&Reached::time))),
+      .points = measured_mean(points)};
 }
 
 }  // namespace
+
+std::optional<double> figure_of(const Figures& figures, const std::string& model) {
+  const auto found = figures.find(model);
+  return found == figures.end() ? std::nullopt : found->second;
+}
 
 std::optional<ConsensusCost> consensus_cost(const RunOutcome& average) {
   if (!average.is_complete() || !average.seconds) return {};
@@ -205,8 +202,7 @@ std::optional<Target> target_for(const Target& target, const std::string& case_n
     const std::vector<std::string>& names = strategy_of(run.label, strategies).baselines;
     if (run.case_name != case_name || !is_among(names, target.baseline)) continue;
     if (!run.outcome.is_complete()) return {};
-    if (run.seed == seed)
-      best = std::max(best, named(&RunOutcome::accuracy, "consensus")(run.outcome));
+    if (run.seed == seed) best = std::max(best, figure_of(run.outcome.accuracy, "consensus"));
   }
   if (!best) return {};
   return Target{.of = target.of, .value = *best - target.below};
@@ -258,10 +254,7 @@ RunOutcome joined_outcome(const RunOutcome& trained, const RunOutcome& timed,
 }
 
 std::optional<Bottleneck> bottleneck_of(const RunOutcome& outcome) {
-  Summary summary;
-  summary.seconds = outcome.seconds.value_or(0);
-  summary.links = outcome.links;
-  return bottleneck(summary);
+  return bottleneck(outcome.links, outcome.seconds.value_or(0));
 }
 
 std::vector<ComparedRow> compare_runs(std::span<const ComparedRun> runs,

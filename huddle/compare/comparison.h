@@ -22,6 +22,9 @@ namespace huddle {
 // Accuracy or loss of a run's models by name, "consensus"; nothing where it was not measured.
 using Figures = std::map<std::string, std::optional<double>>;
 
+// Nothing also where there is no such model.
+std::optional<double> figure_of(const Figures& figures, const std::string& model);
+
 // What one run came to. A run that has not ended well has whatever is known.
 struct RunOutcome {
   std::string status = "interrupted";  // Or "complete", "diverged", or "failed: ...".

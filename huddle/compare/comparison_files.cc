@@ -17,21 +17,6 @@ Json object_in(const std::filesystem::path& path) {
   return json.is_object() ? json : Json();
 }
 
-std::optional<double> number(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? std::optional(found->get<double>())
-                                                     : std::nullopt;
-}
-
-std::optional<Seconds> step_seconds(const Json& summary) {
-  const double workers = number(summary, "workers").value_or(0);
-  const double taken =
-      number(summary, "steps_taken").value_or(number(summary, "steps_done").value_or(0) * workers);
-  const auto seconds = number(summary, "seconds");
-  if (!seconds) return std::nullopt;
-  return seconds_per_step({.seconds = *seconds, .steps_taken = taken, .workers = workers});
-}
-
 }  // namespace
 
 std::optional<RunOutcome> read_outcome(const std::filesystem::path& folder) {
@@ -39,7 +24,11 @@ std::optional<RunOutcome> read_outcome(const std::filesystem::path& folder) {
   if (summary.empty()) return {};
   ComparedRun run;
   read_into(summary, run);
-  run.outcome.step_seconds = step_seconds(summary);
+  SummaryFile file;
+  read_into(summary, file);
+  if (file.summary.steps_taken == 0)  // Older files do not have it.
+    file.summary.steps_taken = file.summary.steps_done * file.summary.workers;
+  if (run.outcome.seconds) run.outcome.step_seconds = seconds_per_step(file.summary);
   read_into(summary.value("steps_by_worker", Json()), run.outcome.steps_by_worker);
   return run.outcome;
 }

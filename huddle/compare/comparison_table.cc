@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "huddle/base/text.h"
 #include "huddle/compare/answer.h"
@@ -110,13 +111,10 @@ std::string table_of(const std::vector<NamedCell>& columns, const Rows& rows) {
 }
 
 bool fits(const std::string& table) {
-  std::size_t widest = 0;
-  for (std::size_t from = 0; from < table.size();) {
-    const std::size_t end = std::min(table.find('\n', from), table.size());
-    widest = std::max(widest, display_width(std::string_view(table).substr(from, end - from)));
-    from = end + 1;
-  }
-  return widest <= kTextWidth;
+  std::istringstream lines(table);
+  for (std::string line; std::getline(lines, line);)
+    if (display_width(line) > kTextWidth) return false;
+  return true;
 }
 
 // `left_out`: the columns that were too many are added to it.

@@ -7,7 +7,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <numeric>
 #include <string_view>
+#include <vector>
+
+#include "huddle/base/text.h"
 
 namespace huddle {
 namespace {
@@ -44,23 +48,20 @@ std::string long_seconds(Seconds seconds) {
   return in_two_units(std::round(seconds / 3600), 24, "d", "h");
 }
 
-// The value after "`key` :" in the first line that begins with `key`, or "".
-std::string value_of(const std::filesystem::path& file, std::string_view key) {
+// What stands behind "`key` :" in each line that begins with `key`, where anything does.
+std::vector<std::string> values_of(const std::filesystem::path& file, std::string_view key) {
+  std::vector<std::string> values;
   std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(key)) continue;
-    const std::size_t value = line.find_first_not_of(" \t:", key.size());
-    return value == std::string::npos ? "" : line.substr(value);
-  }
-  return "";
+  for (std::string line; std::getline(lines, line);)
+    if (const std::size_t value = line.find_first_not_of(" \t:", key.size());
+        line.starts_with(key) && value != std::string::npos)
+      values.push_back(line.substr(value));
+  return values;
 }
 
-int processors(const std::filesystem::path& cpuinfo) {
-  int count = 0;
-  std::ifstream lines(cpuinfo);
-  for (std::string line; std::getline(lines, line);)
-    count += line.starts_with("processor\t") ? 1 : 0;
-  return count;
+// REQUIRES: not empty.
+double mean_of(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 }  // namespace
@@ -115,51 +116,38 @@ std::string format_figure(double figure) {
 }
 
 std::string machine_description(const std::filesystem::path& proc) {
-  const std::string name = value_of(proc / "cpuinfo", "model name");
-  const int cores = processors(proc / "cpuinfo");
-  const std::string memory =
-      value_of(proc / "meminfo", "MemTotal");  // "24684100 kB", where kB means KiB.
-  std::string text = name;
-  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (cores > 0) add(fmt::format("{} {}", cores, cores == 1 ? "core" : "cores"));
-  const double kibibytes = memory.empty() ? 0 : std::strtod(memory.c_str(), nullptr);
-  if (kibibytes > 0) add(format_bytes(kibibytes * 1024) + " memory");
-  return text.empty() ? "unknown" : text;
+  std::vector<std::string> parts = values_of(proc / "cpuinfo", "model name");
+  parts.resize(std::min<std::size_t>(parts.size(), 1));  // Every core has it.
+  const std::size_t cores = values_of(proc / "cpuinfo", "processor\t").size();
+  if (cores > 0) parts.push_back(fmt::format("{} {}", cores, cores == 1 ? "core" : "cores"));
+  for (const std::string& memory : values_of(proc / "meminfo", "MemTotal"))  // "24684100 kB": KiB.
+    parts.push_back(format_bytes(std::strtod(memory.c_str(), nullptr) * 1024) + " memory");
+  return parts.empty() ? "unknown" : joined(parts);
 }
 
 std::optional<WorkerAccuracy> worker_accuracy(const Summary& summary) {
-  double sum = 0;
-  double smallest = 0;
-  int count = 0;
-  for (const Quality& quality : summary.by_worker) {
-    if (!quality.accuracy) continue;
-    smallest = count == 0 ? *quality.accuracy : std::min(smallest, *quality.accuracy);
-    sum += *quality.accuracy;
-    ++count;
-  }
-  if (count == 0) return std::nullopt;
-  return WorkerAccuracy{.mean = sum / count, .smallest = smallest};
+  std::vector<double> known;
+  for (const Quality& quality : summary.by_worker)
+    if (quality.accuracy) known.push_back(*quality.accuracy);
+  if (known.empty()) return std::nullopt;
+  return WorkerAccuracy{.mean = mean_of(known), .smallest = std::ranges::min(known)};
 }
 
-std::optional<Bottleneck> bottleneck(const Summary& summary) {
-  const auto fullest =
-      std::max_element(summary.links.begin(), summary.links.end(),
-                       [](const LinkUse& a, const LinkUse& b) { return a.full < b.full; });
-  if (fullest == summary.links.end() || fullest->bytes == 0 || summary.seconds == 0)
-    return std::nullopt;
-  return Bottleneck{*fullest, fullest->full / summary.seconds};
+std::optional<Bottleneck> bottleneck(std::span<const LinkUse> links, Seconds seconds) {
+  const auto fullest = std::ranges::max_element(links, {}, &LinkUse::full);
+  if (fullest == links.end() || fullest->bytes == 0 || seconds == 0) return std::nullopt;
+  return Bottleneck{*fullest, fullest->full / seconds};
 }
 
-std::optional<Seconds> seconds_per_step(const RunLength& length) {
-  if (!(length.steps_taken > 0)) return std::nullopt;
-  return length.seconds * length.workers / length.steps_taken;
+std::optional<Seconds> seconds_per_step(const Summary& summary) {
+  if (summary.steps_taken <= 0) return std::nullopt;
+  return summary.seconds * summary.workers / static_cast<double>(summary.steps_taken);
 }
 
 std::optional<double> worker_test_loss(const Summary& summary) {
-  if (summary.by_worker.empty()) return std::nullopt;
-  double sum = 0;
-  for (const Quality& quality : summary.by_worker) sum += quality.loss;
-  return sum / static_cast<double>(summary.by_worker.size());
+  std::vector<double> losses;
+  for (const Quality& quality : summary.by_worker) losses.push_back(quality.loss);
+  return losses.empty() ? std::nullopt : std::optional(mean_of(losses));
 }
 
 }  // namespace huddle

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "huddle/base/ids.h"
@@ -54,18 +55,12 @@ struct Bottleneck {
   double load = 0;
 };
 
-// Absent where no link carried anything.
-std::optional<Bottleneck> bottleneck(const Summary& summary);
+// Absent where no link carried anything, or no time passed.
+std::optional<Bottleneck> bottleneck(std::span<const LinkUse> links, Seconds seconds);
 
-// How long a run was, and what it took. A resumed run counts what it did itself.
-struct RunLength {
-  Seconds seconds = 0;
-  double steps_taken = 0;  // By all workers together: fast ones may take more steps than slow ones.
-  double workers = 0;
-};
-
-// Of one step of every worker, on the average; absent where no step was taken.
-std::optional<Seconds> seconds_per_step(const RunLength& length);
+// Of one step of every worker, on the average: fast ones may take more steps than slow ones, and a
+// resumed run counts what it did itself. Absent where no step was taken.
+std::optional<Seconds> seconds_per_step(const Summary& summary);
 
 // Mean test loss of the workers' own models; absent where none was evaluated.
 std::optional<double> worker_test_loss(const Summary& summary);

@@ -139,8 +139,8 @@ TEST(WorkerAccuracy, TakesMeanAndSmallestOfThoseThatHaveOne) {
 }
 
 TEST(SecondsPerStep, CountsTheStepsOfAllWorkers) {
-  EXPECT_EQ(seconds_per_step({.seconds = 10, .steps_taken = 40, .workers = 4}), 1);
-  EXPECT_EQ(seconds_per_step({.seconds = 10, .steps_taken = 0, .workers = 4}), std::nullopt);
+  EXPECT_EQ(seconds_per_step({.workers = 4, .steps_taken = 40, .seconds = 10}), 1);
+  EXPECT_EQ(seconds_per_step({.workers = 4, .steps_taken = 0, .seconds = 10}), std::nullopt);
 }
 
 TEST(WorkerTestLoss, IsTheMeanOverWorkers) {

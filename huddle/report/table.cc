@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "huddle/base/error.h"
+#include "huddle/base/text.h"
 #include "huddle/record/time_parts.h"
 #include "huddle/report/figure_words.h"
 #include "huddle/report/format.h"
@@ -53,15 +54,21 @@ std::string loss_text(double loss) {
   return std::isfinite(loss) ? format_figure(loss) : format_figure(loss) + " (diverged)";
 }
 
+std::string quality_text(const Quality& quality) {
+  const std::string accuracy =
+      quality.accuracy ? format_percent(*quality.accuracy, 2) + " accuracy, " : "";
+  return accuracy + loss_text(quality.loss) + " test loss";
+}
+
 void add_accuracy(std::string& text, const Summary& summary) {
-  const std::optional<WorkerAccuracy> workers = worker_accuracy(summary);
+  const char* label = "accuracy";
   if (summary.consensus && summary.consensus->accuracy)
-    add_entry(text, "accuracy", format_percent(*summary.consensus->accuracy, 2) + " consensus");
-  if (!workers) return;
-  const char* const label = summary.consensus && summary.consensus->accuracy ? "" : "accuracy";
-  add_entry(text, label,
-            format_percent(workers->mean, 2) + " worker mean, " +
-                format_percent(workers->smallest, 2) + " worker min");
+    add_entry(text, std::exchange(label, ""),
+              format_percent(*summary.consensus->accuracy, 2) + " consensus");
+  if (const auto workers = worker_accuracy(summary))
+    add_entry(text, label,
+              format_percent(workers->mean, 2) + " worker mean, " +
+                  format_percent(workers->smallest, 2) + " worker min");
 }
 
 // One line for each figure that has words; those of single sizes, workers and the like have none.
@@ -85,9 +92,7 @@ void add_results(std::string& text, const Summary& summary) {
       text, "time",
       format_seconds(summary.seconds) +
           (summary.network.empty() ? "" : ", simulated (network model " + summary.network + ")"));
-  if (const auto step = seconds_per_step({.seconds = summary.seconds,
-                                          .steps_taken = static_cast<double>(summary.steps_taken),
-                                          .workers = static_cast<double>(summary.workers)}))
+  if (const auto step = seconds_per_step(summary))
     add_entry(text, "step time", format_seconds(*step));
   if (summary.samples_per_second > 0)
     add_entry(text, "speed", format_rate(summary.samples_per_second) + " samples/s");
@@ -98,21 +103,13 @@ void add_results(std::string& text, const Summary& summary) {
   add_accuracy(text, summary);
   if (summary.consensus)
     add_entry(text, "test loss", loss_text(summary.consensus->loss) + " consensus");
-  if (summary.swa) {
-    const std::string accuracy =
-        summary.swa->accuracy ? format_percent(*summary.swa->accuracy, 2) + " accuracy, " : "";
-    add_entry(text, "swa", accuracy + loss_text(summary.swa->loss) + " test loss");
-  }
-  for (const auto& [name, quality] : summary.others) {
-    const std::string accuracy =
-        quality.accuracy ? format_percent(*quality.accuracy, 2) + " accuracy, " : "";
-    add_entry(text, name, accuracy + loss_text(quality.loss) + " test loss");
-  }
+  if (summary.swa) add_entry(text, "swa", quality_text(*summary.swa));
+  for (const auto& [name, quality] : summary.others) add_entry(text, name, quality_text(quality));
   if (summary.drift)
     add_entry(text, "drift",
               std::isfinite(*summary.drift) ? format_figure(*summary.drift) : "not finite");
   add_entry(text, "sent per worker", format_bytes(summary.bytes_sent_per_worker));
-  if (const auto narrowest = bottleneck(summary))
+  if (const auto narrowest = bottleneck(summary.links, summary.seconds))
     add_entry(text, "bottleneck",
               narrowest->link.name + ", full for " + format_percent(narrowest->load) +
                   " of the time (" + format_bytes(narrowest->link.bytes) + ")");
@@ -133,9 +130,7 @@ TimeSplit mean_of(const std::vector<TimeSplit>& times) {
 // makes them alike.
 void add_slowest(std::string& text, const std::vector<TimeSplit>& times, Seconds mean_compute) {
   if (times.size() < 2) return;
-  const auto slowest = std::max_element(
-      times.begin(), times.end(),
-      [](const TimeSplit& a, const TimeSplit& b) { return a.compute < b.compute; });
+  const auto slowest = std::ranges::max_element(times, {}, &TimeSplit::compute);
   text += fmt::format("Slowest: worker {}, computing for {} (mean {}).\n", slowest - times.begin(),
                       format_seconds(slowest->compute), format_seconds(mean_compute));
 }
@@ -150,14 +145,13 @@ void add_time(std::string& text, const std::vector<TimeSplit>& times) {
               : fmt::format("\nWhere the time went, mean of {} workers:\n", times.size());
   using enum Table::Align;
   Table table({{"", left}, {"", left}, {"", right}, {"", right}, {"", left}});
-  const auto add = [&](const char* kind, Seconds seconds, const char* note) {
-    table.add_row({kind, text_bar(seconds / total, kBarWidth), format_percent(seconds / total),
-                   format_seconds(seconds), note});
-  };
-  add("compute", mean.compute, "");
-  add("wait", mean.wait, "");
-  add("exchange", mean.exchange, "");
-  if (mean.hidden > 0) add("hidden", mean.hidden, "beside compute");
+  for (const auto& [name, part] : kTimeParts) {
+    const bool is_hidden = part == &TimeSplit::hidden;
+    if (!is_hidden || mean.hidden > 0)
+      table.add_row({name, text_bar(mean.*part / total, kBarWidth),
+                     format_percent(mean.*part / total), format_seconds(mean.*part),
+                     is_hidden ? "beside compute" : ""});
+  }
   text += table.text();
   add_slowest(text, times, mean.compute);
 }
@@ -226,9 +220,7 @@ std::string Table::text() const {
   };
   widen(headers);
   for (const std::vector<std::string>& row : rows_) widen(row);
-  const bool has_headers = std::any_of(headers.begin(), headers.end(),
-                                       [](const std::string& each) { return !each.empty(); });
-  std::string text = has_headers ? line(headers, widths) : "";
+  std::string text = joined(headers, "").empty() ? "" : line(headers, widths);
   for (const std::vector<std::string>& row : rows_) text += line(row, widths);
   return text;
 }

@@ -16,16 +16,12 @@ namespace {
 
 constexpr double kWorst = -std::numeric_limits<double>::infinity();
 
-std::optional<double> consensus(const Figures& figures) {
-  const auto found = figures.find("consensus");
-  return found == figures.end() ? std::nullopt : found->second;
-}
-
 // The larger, the better.
 std::pair<double, double> merit(const RunOutcome& outcome) {
   if (!outcome.is_complete()) return {kWorst, kWorst};
-  const double loss = consensus(outcome.test_loss).value_or(-kWorst);
-  return {consensus(outcome.accuracy).value_or(0), std::isfinite(loss) ? -loss : kWorst};
+  const double loss = figure_of(outcome.test_loss, "consensus").value_or(-kWorst);
+  return {figure_of(outcome.accuracy, "consensus").value_or(0),
+          std::isfinite(loss) ? -loss : kWorst};
 }
 
 // Those of one strategy follow one another.
@@ -72,8 +68,8 @@ std::vector<Tuning> choose_rates(Scenario& scenario, const ComparisonPlan& plan,
                          .label = scenario.strategies[run.strategy_index].label,
                          .value = plan.tunings[i].rate,
                          .status = outcomes[i].status,
-                         .accuracy = consensus(outcomes[i].accuracy),
-                         .loss = consensus(outcomes[i].test_loss),
+                         .accuracy = figure_of(outcomes[i].accuracy, "consensus"),
+                         .loss = figure_of(outcomes[i].test_loss, "consensus"),
                          .is_best = i == best,
                          .command = command_text(run)});
     }
