@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
 
@@ -15,11 +14,10 @@
 #include "huddle/base/replace_file.h"
 #include "huddle/base/text.h"
 #include "huddle/compare/comparison_files.h"
+#include "huddle/compare/result_fields.h"
 
 namespace huddle {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // The file that a comparison locks says whose it is, from its beginning on: this and the scenario.
 constexpr const char* kLock = ".lock";
@@ -63,10 +61,9 @@ std::optional<std::string> compared_in(const std::filesystem::path& folder) {
   }
   const std::filesystem::path results = folder / "results.json";
   if (!is_own(results, OwnFile::results)) return {};
-  const Json json = Json::parse(read_file(results, kMostResultBytes), nullptr, false);
-  const Json scenario = json.is_object() ? json.value("scenario", Json()) : Json();
-  const Json name = scenario.is_object() ? scenario.value("name", Json()) : Json();
-  return name.is_string() ? name.get<std::string>() : "";
+  Results found;
+  read_into(Json::parse(read_file(results, kMostResultBytes), nullptr, false), found);
+  return found.comparison.name;
 }
 
 // Throws UsageError unless a comparison of `scenario` may be written there. True: one of another

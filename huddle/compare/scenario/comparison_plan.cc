@@ -26,12 +26,13 @@ bool is_plain_letter(char symbol) {
   return byte < 0x80 && std::isalnum(byte);
 }
 
-// Different safe names for texts that are different.
-std::vector<std::string> safe_names(const std::vector<std::string>& texts,
+// Different safe names for items whose texts are different.
+template <typename Item>
+std::vector<std::string> safe_names(const std::vector<Item>& items, std::string Item::*text,
                                     std::set<std::string> taken) {
   std::vector<std::string> names;
-  for (const std::string& text : texts) {
-    const std::string name = safe_name(text);
+  for (const Item& item : items) {
+    const std::string name = safe_name(item.*text);
     std::string unique = name;
     for (int number = 2; !taken.insert(unique).second; ++number) unique = concat(name, "-", number);
     names.push_back(unique);
@@ -41,14 +42,11 @@ std::vector<std::string> safe_names(const std::vector<std::string>& texts,
 
 class Planner {
  public:
-  Planner(const Scenario& scenario, const PlanRules& rules) : scenario_(scenario), rules_(rules) {
-    std::vector<std::string> cases;
-    std::vector<std::string> labels;
-    for (const ScenarioCase& one : scenario.cases) cases.push_back(one.name);
-    for (const ScenarioStrategy& strategy : scenario.strategies) labels.push_back(strategy.label);
-    case_names_ = safe_names(cases, {kTrained, kTuned, kAverage});
-    label_names_ = safe_names(labels, {});
-  }
+  Planner(const Scenario& scenario, const PlanRules& rules)
+      : scenario_(scenario),
+        rules_(rules),
+        case_names_(safe_names(scenario.cases, &ScenarioCase::name, {kTrained, kTuned, kAverage})),
+        label_names_(safe_names(scenario.strategies, &ScenarioStrategy::label, {})) {}
 
   ComparisonPlan plan() && {
     for (const std::string& name : case_names_)
@@ -263,8 +261,8 @@ class Planner {
 
   const Scenario& scenario_;
   const PlanRules& rules_;
-  std::vector<std::string> case_names_;
-  std::vector<std::string> label_names_;
+  const std::vector<std::string> case_names_;
+  const std::vector<std::string> label_names_;
   std::vector<Key> keys_;                   // Of the trainings.
   std::map<Key, std::size_t> tuning_keys_;  // The first of the tunings of each.
   ComparisonPlan plan_;

@@ -21,6 +21,12 @@ WorkloadOptions laid_over(WorkloadOptions base, const WorkloadOptions& over) {
   return base;
 }
 
+// "lr" of the path workload.lr.
+std::optional<std::string> workload_key(const std::string& path) {
+  constexpr std::string_view kTable = "workload.";
+  return path.starts_with(kTable) ? std::optional(path.substr(kTable.size())) : std::nullopt;
+}
+
 class ScenarioReader {
  public:
   ScenarioReader(const std::filesystem::path& path, const ScenarioRules& rules)
@@ -107,6 +113,17 @@ class ScenarioReader {
     return left.empty();
   }
 
+  // Reports what is refused; true: nothing is.
+  bool tried(int line, const std::function<void()>& attempt) {
+    try {
+      attempt();
+      return true;
+    } catch (const UsageError& error) {
+      file_.report(line, error.what());
+      return false;
+    }
+  }
+
   std::optional<std::string> mistake_in(const WorkloadOptions& workload) const {
     try {
       rules_.check_workload(workload);
@@ -130,14 +147,12 @@ class ScenarioReader {
   ConfigTable read_file(const std::string& name, int line) {
     std::filesystem::path file = path_.parent_path() / name;
     if (!std::filesystem::exists(file)) file = name;
-    try {
+    ConfigTable table;
+    is_sound_ &= tried(line, [&] {
       read_cluster_file(file);
-      return at_line(parse_toml(huddle::read_file(file, kMostTextBytes), name), line);
-    } catch (const UsageError& error) {
-      file_.report(line, error.what());
-      is_sound_ = false;
-      return {};
-    }
+      table = at_line(parse_toml(huddle::read_file(file, kMostTextBytes), name), line);
+    });
+    return table;
   }
 
   // A table of a cluster over `base`; with `file` over that file's instead.
@@ -175,12 +190,11 @@ class ScenarioReader {
     for (const SweepPoint& point : points_of(sweep)) {
       ScenarioCase variant = one;
       ConfigTable changed = over;
-      for (const auto& [path, value] : point) {
-        if (path.starts_with("cluster."))
-          set_at(changed, path.substr(8), value);
+      for (const auto& [path, value] : point)
+        if (const auto key = workload_key(path))
+          variant.workload[*key] = as_word(value).value_or("");
         else
-          variant.workload[path.substr(9)] = as_word(value).value_or("");
-      }
+          set_at(changed, path.substr(std::string_view("cluster.").size()), value);
       variant.name = with_values(name, point);
       variant.text = with_values(one.text, point, Unnamed::left_out);
       const ConfigTable description = cluster_over(cluster_, changed);
@@ -193,15 +207,12 @@ class ScenarioReader {
   }
 
   void check_swept_keys(ConfigSection& section, const Sweep& sweep) {
-    for (const SweptKey& key : sweep)
-      if (key.path.starts_with("workload.")) check_workload_key(section, key.path.substr(9));
-  }
-
-  void check_workload_key(ConfigSection& section, const std::string& key) {
-    const std::vector<std::string>& known = rules_.workload_keys;
-    if (is_among(known, key)) return;
-    section.refuse_key("sweep",
-                       concat("names an ", unknown_value("option of training", key, known)));
+    for (const SweptKey& swept : sweep) {
+      const auto key = workload_key(swept.path);
+      if (key && !is_among(rules_.workload_keys, *key))
+        section.refuse_key("sweep", concat("names an ", unknown_value("option of training", *key,
+                                                                      rules_.workload_keys)));
+    }
   }
 
   void add_case(ScenarioCase one, const ConfigTable& description, int line) {
@@ -240,19 +251,17 @@ class ScenarioReader {
     check_swept_keys(section, sweep);
     check_places(section, "label", label.value_or(""), sweep);
     if (!section.is_sound()) return;
-    try {
+    bool is_own_sound = true;
+    const bool is_run_sound = tried(section.line_of("run"), [&] {
       const Spec spec = parse_spec(run);
       for (const SweepPoint& point : points_of(sweep)) {
         add_strategy(one, spec, point, label);
         rules_.check_spelling(scenario_.strategies.back().run);
         if (scenario_.target) refuse_own_model(section, scenario_.strategies.back().workload);
-        if (!check_own_workload(section, scenario_.strategies.back().workload))
-          unsound_strategies_.insert(strategy_lines_.back());
+        is_own_sound &= check_own_workload(section, scenario_.strategies.back().workload);
       }
-    } catch (const UsageError& error) {
-      file_.report(section.line_of("run"), error.what());
-      unsound_strategies_.insert(strategy_lines_.back());
-    }
+    });
+    if (!is_run_sound || !is_own_sound) unsound_strategies_.insert(strategy_lines_.back());
   }
 
   // Without a label of its own a strategy goes by what is run, which names the keys of a sweep.
@@ -260,13 +269,9 @@ class ScenarioReader {
                     const std::optional<std::string>& label) {
     SweepPoint beside;
     for (const auto& [path, value] : point) {
-      const std::string word = as_word(value).value_or("");
-      if (path.starts_with("workload.")) {
-        one.workload[path.substr(9)] = word;
-        beside.emplace_back(path, value);
-      } else {
-        spec.values[path] = word;
-      }
+      const auto key = workload_key(path);
+      (key ? one.workload[*key] : spec.values[path]) = as_word(value).value_or("");
+      if (key) beside.emplace_back(path, value);
     }
     if (beside.size() < point.size()) one.run = to_string(spec);
     one.label = label ? with_values(*label, point) : with_values(one.run, beside);
@@ -349,11 +354,7 @@ class ScenarioReader {
           file_.report(run_lines_[i],
                        "a run that counts epochs must say when its model is held against the "
                        "target: evaluate_every = 10, in steps.");
-        try {
-          rules_.check_run(one, workload, strategy.run);
-        } catch (const UsageError& error) {
-          file_.report(run_lines_[i], error.what());
-        }
+        tried(run_lines_[i], [&] { rules_.check_run(one, workload, strategy.run); });
       }
     }
   }
