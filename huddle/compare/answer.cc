@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "huddle/base/text.h"
@@ -161,13 +162,19 @@ std::string price_text(const Judge& judge, Row winner) {
       format_percent(best->accuracy_consensus->mean));
 }
 
-// Of a baseline that was compared and by which no factor can be told.
-std::string unreached_text(const Judge& judge) {
+// "What: a, b.", of the strategies for which it holds; empty where it does for none.
+std::string told_of(const Judge& judge, const char* what, const std::function<bool(Row)>& holds) {
   std::vector<std::string> labels;
   for (const Row row : judge.rows())
-    if (!row->carries.empty() && judge.by_target() && !row->time_to_target)
-      labels.push_back(row->label);
-  return labels.empty() ? "" : fmt::format("Without the target: {}.", joined(labels));
+    if (holds(row)) labels.push_back(row->label);
+  return labels.empty() ? "" : fmt::format("{}: {}.", what, joined(labels));
+}
+
+// Of a baseline that was compared and by which no factor can be told.
+std::string unreached_text(const Judge& judge) {
+  return told_of(judge, "Without the target", [&](Row row) {
+    return !row->carries.empty() && judge.by_target() && !row->time_to_target;
+  });
 }
 
 // A target is reached where a curve first crosses it; curves of few steps fall below it again.
@@ -279,11 +286,8 @@ Judged judge_case(const Judge& judge, const std::string& case_name) {
 
 // Of whom nothing is said, and why.
 std::string left_out_text(const Judge& judge) {
-  std::vector<std::string> labels;
-  for (const Row row : judge.rows())
-    if (row->seeds > 0 && !row->is_whole()) labels.push_back(row->label);
-  if (labels.empty()) return "";
-  return fmt::format("Not judged, because not all runs ended well: {}.", joined(labels));
+  return told_of(judge, "Not judged, because not all runs ended well",
+                 [](Row row) { return row->seeds > 0 && !row->is_whole(); });
 }
 
 std::string capitalised(std::string text) {

@@ -9,19 +9,12 @@
 #include "huddle/report/step_lines.h"
 
 namespace huddle {
-namespace {
-
-Json object_in(const std::filesystem::path& path) {
-  if (!std::filesystem::is_regular_file(path)) return {};
-  Json json = Json::parse(read_file(path, kMostResultBytes), nullptr, false);
-  return json.is_object() ? json : Json();
-}
-
-}  // namespace
 
 std::optional<RunOutcome> read_outcome(const std::filesystem::path& folder) {
-  const Json summary = object_in(folder / "summary.json");
-  if (summary.empty()) return {};
+  const std::filesystem::path path = folder / "summary.json";
+  if (!std::filesystem::is_regular_file(path)) return {};
+  const Json summary = Json::parse(read_file(path, kMostResultBytes), nullptr, false);
+  if (!summary.is_object() || summary.empty()) return {};
   ComparedRun run;
   read_into(summary, run);
   SummaryFile file;

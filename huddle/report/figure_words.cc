@@ -51,8 +51,7 @@ std::string number_text(Unit unit, double value) {
 
 std::string figure_words(std::string_view name, double value) {
   if (std::count(name.begin(), name.end(), '.') > 1) return "";
-  const auto* const found = std::find_if(std::begin(kWords), std::end(kWords),
-                                         [&](const Words& words) { return words.name == name; });
+  const auto* const found = std::ranges::find(kWords, name, &Words::name);
   if (found == std::end(kWords))
     return fmt::format("{} {}", name.substr(name.find('.') + 1), number_text(Unit::figure, value));
   if (value == 0 && found->unit != Unit::figure) return "";

@@ -1,5 +1,6 @@
 #include "huddle/report/own_files.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
@@ -17,10 +18,7 @@ constexpr std::int64_t kEndBytes = 4096;
 // A JSON object with all of these keys.
 bool has_keys(const fs::path& file, std::initializer_list<const char*> keys) {
   const auto json = nlohmann::json::parse(read_file(file, kMostResultBytes), nullptr, false);
-  if (!json.is_object()) return false;
-  for (const char* key : keys)
-    if (!json.contains(key)) return false;
-  return true;
+  return std::ranges::all_of(keys, [&](const char* key) { return json.contains(key); });
 }
 
 bool contains(const std::string& text, std::string_view part) {

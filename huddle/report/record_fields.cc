@@ -1,5 +1,8 @@
 #include "huddle/report/record_fields.h"
 
+#include <map>
+#include <optional>
+
 #include "huddle/record/time_parts.h"
 #include "huddle/report/format.h"
 
@@ -11,8 +14,8 @@ auto of(Value Summary::*member) {
   return within(&SummaryFile::summary, member);
 }
 
-// Figures of models by name, in this order.
-using ModelFigures = std::vector<std::pair<std::string, std::optional<double>>>;
+// Figures of models by name.
+using ModelFigures = std::map<std::string, std::optional<double>>;
 
 std::optional<double> accuracy_of(const std::optional<Quality>& quality) {
   return quality ? quality->accuracy : std::nullopt;
@@ -22,11 +25,11 @@ std::optional<double> loss_of(const std::optional<Quality>& quality) {
   return quality ? std::optional(quality->loss) : std::nullopt;
 }
 
-// The further models of a run behind those that every run has.
+// The further models of a run beside those that every run has.
 ModelFigures with_others(ModelFigures figures, const Summary& summary,
                          std::optional<double> (*of)(const std::optional<Quality>&)) {
-  if (summary.swa) figures.emplace_back("swa", of(summary.swa));
-  for (const auto& [name, quality] : summary.others) figures.emplace_back(name, of(quality));
+  if (summary.swa) figures["swa"] = of(summary.swa);
+  for (const auto& [name, quality] : summary.others) figures[name] = of(quality);
   return figures;
 }
 
@@ -52,16 +55,6 @@ std::optional<std::vector<double>> by_class(const SummaryFile& file) {
 }
 
 }  // namespace
-
-template <>
-struct JsonKind<ModelFigures> {
-  static Json write(const ModelFigures& figures) {
-    Json json = Json::object();
-    for (const auto& [name, figure] : figures) json[name] = written(figure);
-    return json;
-  }
-  static Json shape() { return {{"*", "figure"}}; }
-};
 
 Json JsonKind<std::vector<TimeSplit>>::write(const std::vector<TimeSplit>& times) {
   Json json = Json::array();

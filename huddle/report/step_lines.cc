@@ -142,9 +142,7 @@ class StepLineReader final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool key(string_t& name) override {
-    const auto* const found =
-        std::find_if(std::begin(kStepFields), std::end(kStepFields),
-                     [&](const StepField& field) { return field.name == name; });
+    const auto* const found = std::ranges::find(kStepFields, name, &StepField::name);
     field_ = objects_ == 1 && found != std::end(kStepFields) ? found : nullptr;
     return true;
   }

@@ -247,8 +247,8 @@ void TimelineFile::draw_in_flight(EventText& events, WorkerId worker, const Bloc
 // The first track that is free, so that slices which overlap lie on different ones.
 Track TimelineFile::lane_for(EventText& events, WorkerId worker, Interval interval) {
   Lanes& lanes = lanes_[static_cast<std::size_t>(worker.value)];
-  const auto lane = std::find_if(lanes.begin(), lanes.end(),
-                                 [&](Nanoseconds end) { return end <= interval.begin; });
+  const auto lane =
+      std::ranges::find_if(lanes, [&](Nanoseconds end) { return end <= interval.begin; });
   Track track = track_of(worker);
   track.thread += 1 + static_cast<int>(lane - lanes.begin());
   if (lane == lanes.end()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <string_view>
 
 #include "huddle/base/error.h"
 #include "huddle/base/read_file.h"

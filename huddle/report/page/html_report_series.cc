@@ -73,8 +73,8 @@ class SeriesMaker {
   // One line says who met; those of the other members may say when the last of them was done. Lines
   // come in the order of time, so that the first meetings are those met first here.
   void keep_meeting(const StepLine& line) {
-    const bool is_pictured = std::any_of(line.group.begin(), line.group.end(),
-                                         [](int worker) { return worker < kMostPictured; });
+    const bool is_pictured =
+        std::ranges::any_of(line.group, [](int worker) { return worker < kMostPictured; });
     const auto found = meetings_.find(*line.meeting);
     if (found != meetings_.end())
       found->second.end = std::max(found->second.end, std::optional(line.end));
@@ -100,8 +100,7 @@ class SeriesMaker {
 
   void finish_meetings() {
     for (const auto& [meeting, row] : meetings_) series_.groups.push_back(row);
-    std::stable_sort(series_.groups.begin(), series_.groups.end(),
-                     [](const GroupsRow& a, const GroupsRow& b) { return a.end < b.end; });
+    std::ranges::stable_sort(series_.groups, {}, &GroupsRow::end);
     for (GroupsRow& row : series_.groups) {
       row.group_of.assign(static_cast<std::size_t>(most_workers_), -1);
       for (const int worker : row.groups.front())
@@ -177,9 +176,7 @@ std::vector<ThinPoint> at_times_of(const StepSeries& timed, const std::vector<Th
   const std::vector<ThinPoint>& ends = timed.end_by_step;
   std::vector<ThinPoint> points;
   for (ThinPoint point : values) {
-    const auto after = std::lower_bound(
-        ends.begin(), ends.end(), point.position,
-        [](const ThinPoint& end, double position) { return end.position < position; });
+    const auto after = std::ranges::lower_bound(ends, point.position, {}, &ThinPoint::position);
     if (after == ends.end()) break;
     // Between two points steps take equally long; before the first, the run began at second 0.
     const ThinPoint before = after == ends.begin() ? ThinPoint{} : *std::prev(after);
