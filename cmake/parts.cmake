@@ -13,12 +13,15 @@ function(huddle_by_rooms target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# huddle_part(NAME SOURCES … TESTS … LINK … LABELS …): one folder of the design as a static library huddle_NAME, and its
-# unit tests, which stand beside the code, as the program NAME_test.
-
+# huddle_part(NAME [HOT] SOURCES … TESTS … LINK … LABELS …): one folder of the design as a static library huddle_NAME,
+# and its unit tests, which stand beside the code, as the program NAME_test. HOT: it has loops over whole models, which
+# -O3 makes vector instructions of; elsewhere that would only take longer to compile.
 function(huddle_part name)
-  cmake_parse_arguments(PART "" "" "SOURCES;TESTS;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(PART "HOT" "" "SOURCES;TESTS;LINK;LABELS" ${ARGN})
   add_library(huddle_${name} STATIC ${PART_SOURCES})
+  if(PART_HOT)
+    target_compile_options(huddle_${name} PRIVATE $<$<CONFIG:Release>:-O3>)
+  endif()
   target_link_libraries(huddle_${name} PUBLIC huddle_settings ${PART_LINK})
   huddle_by_rooms(huddle_${name})
   set_property(GLOBAL APPEND PROPERTY HUDDLE_PARTS huddle_${name})

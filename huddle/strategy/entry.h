@@ -7,14 +7,17 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "huddle/base/spec.h"
+#include "huddle/base/text.h"
 #include "huddle/cluster/cluster.h"
 #include "huddle/collective/average.h"
 #include "huddle/record/meter.h"
 #include "huddle/schedule/schedule.h"
 #include "huddle/strategy/strategy.h"
 #include "huddle/transport/endpoint.h"
+#include "huddle/transport/service.h"
 
 namespace huddle {
 
@@ -43,6 +46,15 @@ inline Averaging averaging_by(Algorithm algorithm, const StrategyContext& contex
   Averaging how = context.averaging;
   how.algorithm = algorithm;
   return how;
+}
+
+// Of a service beside the worker that the context names; `role`: what that worker did and what its
+// loss means, "ran the controller, without which ...".
+inline Service::Terms service_terms(const StrategyContext& context, Lane lane, std::string role) {
+  return {.home = context.home,
+          .lane = lane,
+          .deadline = context.averaging.deadline,
+          .without = [role](WorkerId home) { return concat("worker ", home.value, " ", role); }};
 }
 
 using MakeStrategy = std::function<std::unique_ptr<Strategy>(const StrategyContext&)>;

@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "huddle/base/text.h"
 #include "huddle/strategy/lanes.h"
 
 namespace huddle {
@@ -10,16 +9,11 @@ namespace huddle {
 StepBudget::StepBudget(const StrategyContext& context)
     : endpoint_(context.endpoint),
       budget_(context.steps * context.endpoint.workers()),
-      service_(context.endpoint,
-               {.home = context.home,
-                .lane = kBudgetLane,
-                .deadline = context.averaging.deadline,
-                .without =
-                    [home = context.home](WorkerId) {
-                      return concat("worker ", home.value,
-                                    " counted everybody's steps, without which nobody knows when "
-                                    "the run is over: start again");
-                    }}),
+      service_(
+          context.endpoint,
+          service_terms(context, kBudgetLane,
+                        "counted everybody's steps, without which nobody knows when the run is "
+                        "over: start again")),
       client_(context.endpoint, service_, kBudgetLane) {}
 
 std::int64_t StepBudget::begun() const {

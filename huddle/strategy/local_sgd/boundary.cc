@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/sub.h>
 
 #include <algorithm>
 
@@ -69,7 +70,7 @@ void Boundary::run(std::int64_t number, const Group& group) {
 // The average of this very boundary takes the model's place, directly or through an outer step.
 void Boundary::overwrite(std::int64_t number, const Group& group) {
   const at::Tensor& x = replica_.parameters();
-  if (sends_delta(parts_)) measure_delta(travelling_, reference_, x);
+  if (sends_delta(parts_)) at::sub_out(travelling_, reference_, x);
   exchange(number, group);
   if (!reference_.defined()) return;
   const OuterStep step{parts_.outer, parts_.outer_rate, outer_momentum()};

@@ -78,13 +78,6 @@ void keep_displacement_loop(Value* __restrict x, Value* __restrict average, Valu
 }
 
 template <typename Real, typename Value>
-void measure_delta_loop(Value* __restrict delta, const Value* __restrict common,
-                        const Value* __restrict x, std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i)
-    delta[i] = static_cast<Value>(static_cast<Real>(common[i]) - static_cast<Real>(x[i]));
-}
-
-template <typename Real, typename Value>
 void outer_step_loop(const OuterStep& step, Value* __restrict x, Value* __restrict common,
                      Value* __restrict velocity, const Value* __restrict mean_delta,
                      std::int64_t size) {
@@ -132,12 +125,6 @@ void keep_displacement(const at::Tensor& x, const at::Tensor& average, const at:
   with_types({x, average, sent}, [&]<typename Value, typename Real>(Value, Real) {
     keep_displacement_loop<Real>(data<Value>(x), data<Value>(average), data<Value>(sent),
                                  x.numel());
-  });
-}
-
-void measure_delta(const at::Tensor& delta, const at::Tensor& common, const at::Tensor& x) {
-  with_types({delta, common, x}, [&]<typename Value, typename Real>(Value, Real) {
-    measure_delta_loop<Real>(data<Value>(delta), data<Value>(common), data<Value>(x), x.numel());
   });
 }
 

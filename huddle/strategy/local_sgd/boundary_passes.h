@@ -34,9 +34,6 @@ void pull_elastically(const at::Tensor& x, const at::Tensor& anchor, double alph
 // with.
 void keep_displacement(const at::Tensor& x, const at::Tensor& average, const at::Tensor& sent);
 
-// delta <- common - x.
-void measure_delta(const at::Tensor& delta, const at::Tensor& common, const at::Tensor& x);
-
 // How the common model takes a step by D.
 struct OuterStep {
   Outer outer = Outer::none;

@@ -13,15 +13,9 @@ ControllerService::ControllerService(const GroupFormerOptions& groups, const Wei
     : endpoint_(context.endpoint),
       options_{.former = groups, .weights = weights},
       service_(context.endpoint,
-               {.home = context.home,
-                .lane = kControllerLane,
-                .deadline = context.averaging.deadline,
-                .without =
-                    [home = context.home](WorkerId) {
-                      return concat("worker ", home.value,
-                                    " ran the controller, without which p_reduce cannot go on: "
-                                    "start again");
-                    }}),
+               service_terms(context, kControllerLane,
+                             "ran the controller, without which p_reduce cannot go on: start "
+                             "again")),
       client_(context.endpoint, service_, kControllerLane, longest_assignment(groups.group)) {}
 
 void ControllerService::start(std::int64_t steps, std::int64_t done) {
