@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <string>
 
@@ -26,7 +27,12 @@ inline ChildEnding in_child(const std::function<int(int pipe)>& body) {
   const pid_t child = ::fork();
   if (child < 0) return {false, "no process"};
   if (child == 0) {
-    const int status = body(ends[1]);
+    int status = 1;
+    try {
+      status = body(ends[1]);
+    } catch (const std::exception& error) {  // Or the child would go on as a second parent.
+      std::fprintf(stderr, "%s\n", error.what());
+    }
     std::fflush(nullptr);
     ::_exit(status);
   }
