@@ -70,11 +70,12 @@ void Boundary::run(std::int64_t number, const Group& group) {
 // The average of this very boundary takes the model's place, directly or through an outer step.
 void Boundary::overwrite(std::int64_t number, const Group& group) {
   const at::Tensor& x = replica_.parameters();
-  if (sends_delta(parts_)) at::sub_out(travelling_, reference_, x);
+  at::Tensor delta = travelling_;  // Their memory is one; ATen writes through a variable only.
+  if (sends_delta(parts_)) at::sub_out(delta, reference_, x);
   exchange(number, group);
   if (!reference_.defined()) return;
   const OuterStep step{parts_.outer, parts_.outer_rate, outer_momentum()};
-  outer_step(step, x, reference_, velocity_, travelling_);
+  outer_step(step, x, reference_, velocity_, delta);
 }
 
 // What the boundary before started is merged, and the next proposal leaves.
