@@ -203,8 +203,7 @@ CASES = NO_REGULAR_FILE + NO_SUCH_NUMBER + DOES_NOTHING + OVERWRITES + NOTHING_T
 
 
 def huddle(*arguments, cwd):
-    return subprocess.run([program.PROGRAM, *arguments], cwd=cwd, capture_output=True, text=True, timeout=120,
-                          stdin=subprocess.DEVNULL, check=False)
+    return program.huddle(*arguments, cwd=cwd, stdin=subprocess.DEVNULL)
 
 
 def contents(folder):

@@ -8,15 +8,15 @@ Skipped where no Chromium is installed (Debian: apt-get install --no-install-rec
 import json
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 
 import chromium
+import program
 import report_fixture
+from program import huddle
 
-PROGRAM = "build/huddle"
 SKIPPED = 77  # What CTest takes for "skipped" (tests/CMakeLists.txt).
 
 # Counts the canvases with something on them, and those without.
@@ -74,10 +74,6 @@ MISPLACED = """(() => {
     if (box.scrollWidth > box.clientWidth + 1) problems.push("a table is wider than its place");
   return [...new Set(problems)];
 })()"""
-
-
-def huddle(*arguments):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False)
 
 
 def click(name):
@@ -273,9 +269,7 @@ class ReportPage(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        PROGRAM = sys.argv.pop(1)
     if chromium.find() is None:
         print("skipped: no Chromium is installed (Debian: apt-get install --no-install-recommends chromium)")
         sys.exit(SKIPPED)
-    unittest.main()
+    program.main()

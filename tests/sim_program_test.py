@@ -1,6 +1,6 @@
 """The program in a simulated cluster: bits, times, cluster files, interruption.
 
-Run: python3 tests/sim_program.py build/huddle
+Run: python3 tests/sim_program_test.py build/huddle
 """
 
 import json

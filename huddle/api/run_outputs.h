@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "huddle/api/engine.h"
 #include "huddle/report/run_files.h"
@@ -25,17 +26,20 @@ class RunOutputs {
   RunOutputs(const RunOutputs&) = delete;
   RunOutputs& operator=(const RunOutputs&) = delete;
 
-  // For the engine of the run, which is made before the files are. Empty without a timeline.
+  // For the engine of the run, which is made before the files are; empty without a timeline.
+  // REQUIRES: called by the engine after `open` only; this outlives it.
   LinkLoadObserver link_loads();
 
-  // Makes the files, and has `run` tell what they need. The last thing to be prepared: nothing is
+  // Makes the files, and sets `run.keeps_blocked` and `run.finished` as they need it; what is set
+  // refers to this. The last thing to be prepared: nothing is
   // left behind by a run that is refused. Throws UsageError where a file cannot be written.
   void open(const Engine& engine, const std::string& title, TrainOptions& run);
 
-  // After each step, by the worker's own thread.
+  // After each step, by any worker's thread. Throws Error where the disk is full.
   void add(const StepRecord& record);
 
-  // The run is over.
+  // The run is over: completes the timeline, then writes summary.json. Throws Error where it
+  // cannot.
   void close(const Summary& summary);
 
  private:

@@ -13,38 +13,38 @@ namespace huddle {
 namespace {
 
 using Runs = std::vector<const ComparedRun*>;
-using Figure = std::function<std::optional<double>(const ComparedRun&)>;
+using FigureOf = std::function<std::optional<double>(const ComparedRun&)>;
 
 // Of the runs that have the figure; nothing where none has.
-std::optional<Spread> spread_over(const Runs& runs, const Figure& figure) {
+std::optional<Spread> spread_over(const Runs& runs, const FigureOf& figure) {
   std::vector<double> values;
   for (const ComparedRun* run : runs)
     if (const auto value = figure(*run)) values.push_back(*value);
   return spread_of(values);
 }
 
-std::optional<double> mean_of(const Runs& runs, const Figure& figure) {
+std::optional<double> mean_of(const Runs& runs, const FigureOf& figure) {
   const auto spread = spread_over(runs, figure);
   return spread ? std::optional(spread->mean) : std::nullopt;
 }
 
-Figure named(Figures RunOutcome::*figures, const char* name) {
+FigureOf named(ModelFigures RunOutcome::*figures, const char* name) {
   return [=](const ComparedRun& run) { return figure_of(run.outcome.*figures, name); };
 }
 
-Figure of(std::optional<double> RunOutcome::*figure) {
+FigureOf of(std::optional<double> RunOutcome::*figure) {
   return [=](const ComparedRun& run) { return run.outcome.*figure; };
 }
 
 // Of the moment when the target was reached.
-Figure at_target(double Reached::*figure) {
+FigureOf at_target(double Reached::*figure) {
   return [=](const ComparedRun& run) {
     return run.reached ? std::optional(*run.reached.*figure) : std::nullopt;
   };
 }
 
 // Of one kind of time in all that passed, over all workers.
-Figure share(Seconds TimeSplit::*kind) {
+FigureOf share(Seconds TimeSplit::*kind) {
   return [=](const ComparedRun& run) {
     Seconds part = 0;
     Seconds all = 0;
@@ -139,7 +139,7 @@ const Contestant* fastest(const std::vector<Contestant>& all,
 }
 
 // What `combine` makes of both, for every seed that both have.
-std::vector<double> paired(const Contestant& one, const Contestant* other, const Figure& figure,
+std::vector<double> paired(const Contestant& one, const Contestant* other, const FigureOf& figure,
                            double (*combine)(double of_one, double of_other)) {
   if (!other) return {};
   std::vector<double> pairs;
@@ -154,7 +154,7 @@ std::vector<double> paired(const Contestant& one, const Contestant* other, const
 
 // How many times as fast, by seed.
 std::vector<double> times_as_fast(const Contestant& one, const Contestant* other,
-                                  const Figure& seconds) {
+                                  const FigureOf& seconds) {
   std::vector<double> ratios = paired(one, other, seconds, [](double of_one, double of_other) {
     return of_one > 0 ? of_other / of_one : 0;
   });
@@ -180,7 +180,7 @@ Speedup speedup_over(const std::string& name, const Contestant& one, const Conte
 
 }  // namespace
 
-std::optional<double> figure_of(const Figures& figures, const std::string& model) {
+std::optional<double> figure_of(const ModelFigures& figures, const std::string& model) {
   const auto found = figures.find(model);
   return found == figures.end() ? std::nullopt : found->second;
 }

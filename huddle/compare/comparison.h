@@ -19,11 +19,8 @@
 
 namespace huddle {
 
-// Accuracy or loss of a run's models by name, "consensus"; nothing where it was not measured.
-using Figures = std::map<std::string, std::optional<double>>;
-
 // Nothing also where there is no such model.
-std::optional<double> figure_of(const Figures& figures, const std::string& model);
+std::optional<double> figure_of(const ModelFigures& figures, const std::string& model);
 
 // What one run came to. A run that has not ended well has whatever is known.
 struct RunOutcome {
@@ -31,8 +28,8 @@ struct RunOutcome {
   std::optional<Seconds> seconds;
   std::optional<Seconds> step_seconds;  // Of one step of every worker, on the average.
   std::optional<double> loss;
-  Figures accuracy;
-  Figures test_loss;
+  ModelFigures accuracy;
+  ModelFigures test_loss;
   std::optional<double> drift;
   std::optional<double> bytes_sent_per_worker;
   std::vector<TimeSplit> time;  // By worker.

@@ -64,7 +64,7 @@ std::string cell_of(const Field<ComparedRow>& field, const ComparedRow& row) {
 // interval.
 std::string times_text(const Measured& times) {
   if (!times.value) return kNothing;
-  const auto [low, high] = times.interval.value_or(Confidence{*times.value, *times.value});
+  const auto [low, high] = times.interval.value_or(ConfidenceInterval{*times.value, *times.value});
   const double doubt = std::max(*times.value - low, high - *times.value);
   return doubt < 0.005 ? fmt::format("{:.2f}x", *times.value)
                        : fmt::format("{:.2f}x ± {:.2f}", *times.value, doubt);

@@ -36,19 +36,20 @@ Measured measured_mean(std::span<const double> values) {
   const std::size_t row = std::min(values.size() - 2, kStudent.size() - 1);
   const double half =
       kStudent[row] * spread->deviation / std::sqrt(static_cast<double>(values.size()));
-  return {spread->mean, Confidence{spread->mean - half, spread->mean + half}};
+  return {spread->mean, ConfidenceInterval{spread->mean - half, spread->mean + half}};
 }
 
 Measured measured_ratio(std::span<const double> ratios) {
   std::vector<double> logs;
-  for (const double ratio : ratios) {
-    check(ratio > 0, "a ratio of times is positive");
-    logs.push_back(std::log(ratio));
+  for (const double each : ratios) {
+    check(each > 0, "a ratio of times is positive");
+    logs.push_back(std::log(each));
   }
-  Measured of = measured_mean(logs);
-  if (of.value) of.value = std::exp(*of.value);
-  if (of.interval) of.interval = {std::exp(of.interval->low), std::exp(of.interval->high)};
-  return of;
+  Measured ratio = measured_mean(logs);
+  if (ratio.value) ratio.value = std::exp(*ratio.value);
+  if (ratio.interval)
+    ratio.interval = {std::exp(ratio.interval->low), std::exp(ratio.interval->high)};
+  return ratio;
 }
 
 }  // namespace huddle

@@ -17,17 +17,17 @@ struct Spread {
 std::optional<Spread> spread_of(std::span<const double> values);
 
 // Where a mean lies with a confidence of 95 % (Student's t).
-struct Confidence {
+struct ConfidenceInterval {
   double low = 0;
   double high = 0;
 };
 
-// A mean with that. From one value alone nothing is known about others: there is no interval then.
+// A mean and its interval. From one value alone nothing is known about others: there is none then.
 struct Measured {
   std::optional<double> value;
-  std::optional<Confidence> interval;
+  std::optional<ConfidenceInterval> interval;
 
-  // What is judged: the end of the interval that speaks against it.
+  // What is judged: the low end; the value itself where one seed leaves no interval.
   std::optional<double> surely() const { return interval ? interval->low : value; }
 };
 

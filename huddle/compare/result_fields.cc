@@ -40,8 +40,8 @@ std::vector<Field<Spread>> fields_of(const Spread*) {
   return {{"mean", &Spread::mean}, {"spread", &Spread::deviation}};
 }
 
-std::vector<Field<Confidence>> fields_of(const Confidence*) {
-  return {{"low", &Confidence::low}, {"high", &Confidence::high}};
+std::vector<Field<ConfidenceInterval>> fields_of(const ConfidenceInterval*) {
+  return {{"low", &ConfidenceInterval::low}, {"high", &ConfidenceInterval::high}};
 }
 
 std::vector<Field<Target>> fields_of(const Target*) {

@@ -24,7 +24,7 @@ struct Results {
 };
 
 std::vector<Field<Spread>> fields_of(const Spread*);
-std::vector<Field<Confidence>> fields_of(const Confidence*);
+std::vector<Field<ConfidenceInterval>> fields_of(const ConfidenceInterval*);
 std::vector<Field<Target>> fields_of(const Target*);
 std::vector<Field<ConsensusCost>> fields_of(const ConsensusCost*);
 std::vector<Field<Bottleneck>> fields_of(const Bottleneck*);

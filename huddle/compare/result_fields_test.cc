@@ -19,9 +19,10 @@ Record sample() {
 
 template <typename Record>
 class ResultFields : public testing::Test {};
-using Records = testing::Types<Spread, Confidence, Target, ConsensusCost, Bottleneck, Speedup,
-                               CaseAnswer, ComparisonAnswer, Comparison::Case, Tuning, Training,
-                               Verdict, WallClock, Comparison, ComparedRun, ComparedRow, Results>;
+using Records =
+    testing::Types<Spread, ConfidenceInterval, Target, ConsensusCost, Bottleneck, Speedup,
+                   CaseAnswer, ComparisonAnswer, Comparison::Case, Tuning, Training, Verdict,
+                   WallClock, Comparison, ComparedRun, ComparedRow, Results>;
 TYPED_TEST_SUITE(ResultFields, Records);
 
 TYPED_TEST(ResultFields, AreAllWrittenAndReadBack) {

@@ -49,6 +49,9 @@ struct Quality {
   std::vector<double> by_class;    // The accuracy on the samples of each class.
 };
 
+// Accuracy or loss of a run's models by name, "consensus"; nothing where it was not measured.
+using ModelFigures = std::map<std::string, std::optional<double>>;
+
 // How good the mean of the workers' models was at one moment of the run.
 struct CurvePoint {
   double progress = 0;  // Steps of the run that were done.

@@ -72,7 +72,7 @@ void ProgressLine::show() {
   // stays free. The escape sequence erases what is left of a longer line before.
   const std::string line = mode_ == ProgressMode::bar
                                ? "\r" + text_(terminal_width(out_) - 1) + "\x1b[K"
-                               : text_(kLog) + "\n";
+                               : text_(kLogWidth) + "\n";
   std::fputs(line.c_str(), out_);
   std::fflush(out_);
   shown_at_ = now_;
@@ -122,7 +122,7 @@ std::string Progress::text(std::size_t width) const {
       total_steps_ == 0 ? 1 : std::min(1.0, done / static_cast<double>(total_steps_));
   const double speed =
       line_.passed() > 0 ? (done - static_cast<double>(first_steps_done_)) / line_.passed() : 0;
-  const bool is_log = width == ProgressLine::kLog;
+  const bool is_log = width == ProgressLine::kLogWidth;
   // The bar takes an eighth of the line whatever the figures are, so that it stands still while
   // they change.
   if (!is_log && width >= kWidthForBar) add(text_bar(share, static_cast<int>(width / 8)));

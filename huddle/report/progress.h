@@ -1,5 +1,5 @@
-// How far a run has come, told while it runs: one line that redraws itself on a terminal, a plain
-// line now and then in a log.
+// How far something has come (a run, many runs, the reading of files), told on the way: one line
+// that redraws itself on a terminal, a plain line now and then in a log.
 
 #pragma once
 
@@ -34,9 +34,9 @@ class ProgressLine {
 
   // What there is to tell, as far as it fits into so many columns.
   using Text = std::function<std::string(std::size_t width)>;
-  static constexpr std::size_t kLog = std::string::npos;  // The width of a line of a log.
+  static constexpr std::size_t kLogWidth = std::string::npos;  // The width of a line of a log.
 
-  // Nothing is shown of what lasts no longer than `patience`. `out` is borrowed and must outlive
+  // Nothing is shown of what lasts less than `patience`. `out` is borrowed and must outlive
   // this, and so must all that `text` tells of.
   ProgressLine(std::FILE* out, ProgressMode mode, Clock clock, Text text, Seconds patience = 0);
 

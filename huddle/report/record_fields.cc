@@ -14,9 +14,6 @@ auto of(Value Summary::*member) {
   return within(&SummaryFile::summary, member);
 }
 
-// Figures of models by name.
-using ModelFigures = std::map<std::string, std::optional<double>>;
-
 std::optional<double> accuracy_of(const std::optional<Quality>& quality) {
   return quality ? quality->accuracy : std::nullopt;
 }

@@ -28,7 +28,7 @@ std::string RunsProgress::text(std::size_t width) const {
   std::string text;
   const auto add = [&](const std::string& part) { add_if_it_fits(text, part, width); };
   const double share = state_->work_total > 0 ? state_->work_done / state_->work_total : 1;
-  if (width != ProgressLine::kLog) add(text_bar(share, static_cast<int>(width / 8)));
+  if (width != ProgressLine::kLogWidth) add(text_bar(share, static_cast<int>(width / 8)));
   add(fmt::format("{}/{} runs", state_->done, state_->total));
   add(fmt::format("{:>5}", format_percent(std::min(share, 1.0), 0)));
   const double gained = state_->work_done - first_work_;

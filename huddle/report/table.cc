@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"

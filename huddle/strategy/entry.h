@@ -54,7 +54,9 @@ inline Service::Terms service_terms(const StrategyContext& context, Lane lane, s
   return {.home = context.home,
           .lane = lane,
           .deadline = context.averaging.deadline,
-          .without = [role](WorkerId home) { return concat("worker ", home.value, " ", role); }};
+          .without = [home = context.home, role](WorkerId) {
+            return concat("worker ", home.value, " ", role);
+          }};
 }
 
 using MakeStrategy = std::function<std::unique_ptr<Strategy>(const StrategyContext&)>;

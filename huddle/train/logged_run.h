@@ -1,5 +1,5 @@
-// Runs every worker with a log of its own and tells what all of them came to: what training and
-// timing share.
+// Runs every worker with a log of its own and tells what all of them came to: what training,
+// timing and a user's own run share.
 
 #pragma once
 

@@ -19,7 +19,7 @@ using Judge = std::function<Quality()>;
 // One worker's, used by its thread alone.
 class Recorder {
  public:
-  // Of the options, those about evaluation and what is told of it are used. All must outlive it.
+  // Of the options, `evaluate_every`, `evaluated` and `finished` are used. All must outlive it.
   Recorder(WorkerId worker, const TrainOptions& options, const StepObserver& observer,
            WorkerLog& log)
       : worker_(worker), options_(options), observer_(observer), log_(log) {}

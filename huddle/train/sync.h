@@ -46,7 +46,8 @@ struct AttachOptions {
   Recorder* recorder = nullptr;  // Told of every step.
 };
 
-// Whatever becomes of a model for the time of a block, it is then as it was.
+// Keeps a copy of the replica's parameters and statistics, and puts them back at the end of its
+// block. The replica outlives it.
 class KeptModel {
  public:
   explicit KeptModel(const Replica& replica);

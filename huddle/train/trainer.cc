@@ -47,7 +47,7 @@ class WorkerLoop {
       sync_.load(state);
       swa_.load(state);
     }
-    saved_step_ = log_.first_step;
+    saved_step_ = sync_.next_step().value;
   }
 
   void run() {

@@ -19,12 +19,21 @@
 namespace huddle {
 namespace {
 
-// The parts of a text such as "3:2.5" or "2@50+4" that `pattern` names.
-std::smatch parts_of(const char* option, const std::string& text, const char* pattern,
-                     const char* form) {
+// How an option is written. Numbers have so few digits that no conversion overflows.
+struct Form {
+  const char* pattern;
+  const char* shown;
+};
+constexpr Form kSlow{R"((\d{1,9}):(-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?))",
+                     "WORKER:FACTOR, as 3:2.5"};
+constexpr Form kKill{R"((\d{1,9})@(\d{1,18})(?:\+(\d{1,9}))?)",
+                     "WORKER@STEP or WORKER@STEP+OPERATIONS, as 2@50 or 2@50+3"};
+
+// The parts of a text such as "3:2.5" or "2@50+4" that the pattern names.
+std::smatch parts_of(const char* option, const std::string& text, const Form& form) {
   std::smatch parts;
-  if (!std::regex_match(text, parts, std::regex(pattern)))
-    throw UsageError(concat(option, " ", text, " is not of the form ", form, "."));
+  if (!std::regex_match(text, parts, std::regex(form.pattern)))
+    throw UsageError(concat(option, " ", text, " is not of the form ", form.shown, "."));
   return parts;
 }
 
@@ -66,14 +75,12 @@ Cluster cluster_of_options(TrainConfig config) {
     cluster.topology.nic_bytes_per_second = parse_bandwidth("--bandwidth", config.bandwidth);
   cluster.topology.latency_between_racks = cluster.topology.latency_in_rack;
   for (const std::string& text : config.slow) {
-    const std::smatch parts = parts_of("--slow", text, R"((\d{1,9}):(-?\d*\.?\d+(e[-+]?\d+)?))",
-                                       "WORKER:FACTOR, as 3:2.5");
+    const std::smatch parts = parts_of("--slow", text, kSlow);
     cluster.slowdowns.push_back({.worker = WorkerId{std::stoi(parts[1])},
                                  .factor = std::strtod(parts.str(2).c_str(), nullptr)});
   }
   for (const std::string& text : config.kill) {
-    const std::smatch parts = parts_of("--kill", text, R"((\d{1,9})@(\d{1,18})(?:\+(\d{1,9}))?)",
-                                       "WORKER@STEP or WORKER@STEP+OPERATIONS, as 2@50 or 2@50+3");
+    const std::smatch parts = parts_of("--kill", text, kKill);
     cluster.deaths.push_back({.worker = WorkerId{std::stoi(parts[1])},
                               .step = Step{std::stoll(parts[2])},
                               .after_operations = parts[3].matched ? std::stoi(parts[3]) : 0});

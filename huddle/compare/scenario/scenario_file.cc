@@ -1,6 +1,7 @@
 #include "huddle/compare/scenario/scenario_file.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -271,7 +272,8 @@ class ScenarioReader {
     SweepPoint beside;
     for (const auto& [path, value] : point) {
       const auto key = workload_key(path);
-      (key ? one.workload[*key] : spec.values[path]) = as_word(value).value_or("");
+      std::string& place = key ? one.workload[*key] : spec.values[path];
+      place = as_word(value).value_or("");
       if (key) beside.emplace_back(path, value);
     }
     if (beside.size() < point.size()) one.run = to_string(spec);

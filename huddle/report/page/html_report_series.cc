@@ -57,7 +57,10 @@ class SeriesMaker {
     series_.loss_by_step = loss_by_step_.points();
     series_.loss_by_time = loss_by_time_.points();
     series_.end_by_step = end_by_step_.points();
-    meetings_.empty() ? finish_steps() : finish_meetings();
+    if (meetings_.empty())
+      finish_steps();
+    else
+      finish_meetings();
     return std::move(series_);
   }
 

@@ -2,7 +2,6 @@
 
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/scalar_tensor.h>
-#include <ATen/ops/sub.h>
 
 #include <algorithm>
 
@@ -70,12 +69,11 @@ void Boundary::run(std::int64_t number, const Group& group) {
 // The average of this very boundary takes the model's place, directly or through an outer step.
 void Boundary::overwrite(std::int64_t number, const Group& group) {
   const at::Tensor& x = replica_.parameters();
-  at::Tensor delta = travelling_;  // Their memory is one; ATen writes through a variable only.
-  if (sends_delta(parts_)) at::sub_out(delta, reference_, x);
+  if (sends_delta(parts_)) travelling_.copy_(reference_).sub_(x);
   exchange(number, group);
   if (!reference_.defined()) return;
   const OuterStep step{parts_.outer, parts_.outer_rate, outer_momentum()};
-  outer_step(step, x, reference_, velocity_, delta);
+  outer_step(step, x, reference_, velocity_, travelling_);
 }
 
 // What the boundary before started is merged, and the next proposal leaves.

@@ -57,8 +57,16 @@ at::Tensor standardised_bytes(const at::Tensor& images) {
   return ((bytes.to(at::kDouble) - mean) / deviation).to(at::kFloat);
 }
 
-// Samples as files have them, in bytes and without channels, as a run takes them.
-Dataset standardised(const Dataset& raw, const at::Tensor& value_of_byte) {
+// Samples as files hold them: bytes, count x height x width, and count.
+using RawSamples = Dataset;
+
+struct RawData {
+  RawSamples train;
+  RawSamples test;
+};
+
+// In the form that a run takes: floats, one channel.
+Dataset standardised(const RawSamples& raw, const at::Tensor& value_of_byte) {
   Dataset dataset{
       .images = at::empty({raw.size(), 1, raw.images.size(1), raw.images.size(2)}, at::kFloat),
       .labels = raw.labels.to(at::kLong)};
@@ -69,7 +77,7 @@ Dataset standardised(const Dataset& raw, const at::Tensor& value_of_byte) {
   return dataset;
 }
 
-Dataset raw_samples(const IdxArray& images, const IdxArray& labels) {
+RawSamples raw_samples(const IdxArray& images, const IdxArray& labels) {
   require_pair(images, labels);
   if (const int largest = labels.values.max().item<int>(); largest >= kClasses)
     throw idx_error(labels.origin,
@@ -77,8 +85,8 @@ Dataset raw_samples(const IdxArray& images, const IdxArray& labels) {
   return {.images = images.values, .labels = labels.values};
 }
 
-ImageData raw_digits() {
-  const Dataset all =
+RawData raw_digits() {
+  const RawSamples all =
       raw_samples(parse_idx({.name = "the built-in digit images", .way_out = ""}, digits_images()),
                   parse_idx({.name = "the built-in digit labels", .way_out = ""}, digits_labels()));
   check(all.size() > kDigitsForTraining, "the built-in digits are incomplete");
@@ -86,7 +94,7 @@ ImageData raw_digits() {
   return {.train = train, .test = test};
 }
 
-ImageData raw_files(std::string_view name, const std::filesystem::path& directory) {
+RawData raw_files(std::string_view name, const std::filesystem::path& directory) {
   const std::filesystem::path folder = directory / name;
   const std::string way_out =
       concat("run: python3 tools/fetch_data.py ", name, " --to ", directory);
@@ -94,7 +102,7 @@ ImageData raw_files(std::string_view name, const std::filesystem::path& director
     return raw_samples(read_idx(folder / (prefix + "-images-idx3-ubyte"), way_out),
                        read_idx(folder / (prefix + "-labels-idx1-ubyte"), way_out));
   };
-  const ImageData raw{.train = part("train"), .test = part("t10k")};
+  const RawData raw{.train = part("train"), .test = part("t10k")};
   if (raw.train.images.sizes().slice(1) != raw.test.images.sizes().slice(1))
     throw UsageError(
         concat(folder.string(), ": training and test images differ in height or width; ", way_out));
@@ -133,7 +141,7 @@ std::vector<SpecInfo> known_data() {
 ImageData load_data(std::string_view name, const std::filesystem::path& directory) {
   find_info("data set", known_data(), name);
   check(name != "quadratic", "quadratic is a closed form and has no data to load");
-  const ImageData raw = name == "digits" ? raw_digits() : raw_files(name, directory);
+  const RawData raw = name == "digits" ? raw_digits() : raw_files(name, directory);
   const at::Tensor value_of_byte = standardised_bytes(raw.train.images);
   return {.train = standardised(raw.train, value_of_byte),
           .test = standardised(raw.test, value_of_byte),
