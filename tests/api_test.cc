@@ -47,7 +47,7 @@ std::string text_of(const Path& file) {
 // what the records are told, step by step.
 void learn(
     Worker& worker, const std::string& strategy,
-    const std::function<double(std::int64_t step, double loss)>& loss_at =
+    const std::function<std::optional<double>(std::int64_t step, double loss)>& loss_at =
         [](std::int64_t, double loss) { return loss; }) {
   torch::nn::Linear model(4, 1);
   torch::optim::SGD optimizer(model->parameters(), 0.02);
@@ -255,6 +255,39 @@ TEST(Run, SaysThatLossesAreNotFinite) {
     });
   };
   EXPECT_EQ(run(threads(2), body).status, "diverged");
+}
+
+TEST(Run, CountsTheLossesThatAreTold) {
+  const Summary summary = run(threads(3), [](Worker& worker) {
+    learn(worker, "bsp", [&](std::int64_t step, double) {
+      const bool tells = worker.id() == 1 && step % 5 == 0;
+      return tells ? std::optional(0.25) : std::nullopt;
+    });
+  });
+  EXPECT_EQ(summary.status, "complete");
+  EXPECT_EQ(summary.loss, 0.25);
+  const Summary diverged = run(threads(2), [](Worker& worker) {
+    learn(worker, "bsp", [&](std::int64_t, double) {
+      return worker.id() == 1 ? std::optional(std::numeric_limits<double>::infinity())
+                              : std::nullopt;
+    });
+  });
+  EXPECT_EQ(diverged.status, "diverged");
+}
+
+TEST(Run, EvaluatesTheModelThatItRecordsAlone) {
+  const std::string said = refusal([] {
+    run(threads(2), [](Worker& worker) {
+      torch::nn::Linear first(4, 1);
+      torch::nn::Linear second(3, 1);
+      torch::optim::SGD of_first(first->parameters(), 0.02);
+      torch::optim::SGD of_second(second->parameters(), 0.02);
+      Sync recorded = worker.attach(*first, of_first, "bsp");
+      Sync other = worker.attach(*second, of_second, "bsp");
+      worker.evaluate(other, [] { return Quality{}; });
+    });
+  });
+  EXPECT_NE(said.find("attached first"), std::string::npos) << said;
 }
 
 TEST(Compare, SetsStrategiesOfEveryPaceSideBySideOnAUsersOwnModel) {

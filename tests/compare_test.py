@@ -351,6 +351,18 @@ basline = "x"
         for file in (ROOT / "scenarios").glob("*.toml"):
             self.assertIn(file.stem, answer.stdout)
 
+    # What is refused, is refused before the folder is looked at.
+    def test_every_shipped_scenario_is_accepted(self):
+        foreign = self.folder / "foreign"
+        foreign.mkdir()
+        (foreign / "results.json").write_text("{}")
+        for file in sorted((ROOT / "scenarios").glob("*.toml")):
+            copy = self.folder / file.name
+            copy.write_text(file.read_text().replace("fashion_mnist", "digits"))  # Which need not be fetched.
+            answer = huddle("compare", copy, "--out", foreign)
+            self.assertEqual(answer.returncode, 2, answer.stdout)
+            self.assertIn("Huddle has not written", answer.stderr, file.name)
+
     # Chunks of a ring are whole parameters, so it needs a model that both can cut evenly: 26,790 parameters, and
     # 12 million of a 48 MB model, in 6. With buckets the two differ, by 3 % or so: a small model has few places to cut.
     def test_a_run_without_values_takes_the_same_time_as_one_with_them(self):

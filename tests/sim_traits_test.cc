@@ -23,7 +23,7 @@ std::vector<std::string> strategies() {
   for (const SpecInfo& info : known_strategies()) {
     const bool has_rounds = std::any_of(info.keys.begin(), info.keys.end(),
                                         [](const KeyInfo& key) { return key.name == "tau"; });
-    specs.push_back(info.name + (has_rounds ? ":tau=4" : ""));
+    specs.push_back(info.name + (has_rounds ? ":tau=4,warmup=0" : ""));
   }
   return specs;
 }

@@ -19,7 +19,7 @@ std::optional<RunOutcome> read_outcome(const std::filesystem::path& folder) {
   read_into(summary, run);
   SummaryFile file;
   read_into(summary, file);
-  if (file.summary.steps_taken == 0)  // Older files do not have it.
+  if (!summary.contains("steps_taken"))  // Older files do not have it.
     file.summary.steps_taken = file.summary.steps_done * file.summary.workers;
   if (run.outcome.seconds) run.outcome.step_seconds = seconds_per_step(file.summary);
   read_into(summary.value("steps_by_worker", Json()), run.outcome.steps_by_worker);

@@ -97,7 +97,7 @@ void add_results(std::string& text, const Summary& summary) {
     add_entry(text, "step time", format_seconds(*step));
   if (summary.samples_per_second > 0)
     add_entry(text, "speed", format_rate(summary.samples_per_second) + " samples/s");
-  if (summary.steps_done > 0 && summary.batch > 0)
+  if (summary.steps_done > 0 && (summary.batch > 0 || std::isfinite(summary.loss)))
     add_entry(text, "training loss",
               fmt::format("{}, mean of the last {} steps of all workers", loss_text(summary.loss),
                           std::min(summary.steps_done, kStepsOfLoss)));

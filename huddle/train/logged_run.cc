@@ -1,5 +1,7 @@
 #include "huddle/train/logged_run.h"
 
+#include <algorithm>
+
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
 
@@ -39,7 +41,7 @@ TrainResult run_logged(Launcher& launcher, const TrainOptions& options,
   } catch (...) {
     error = std::current_exception();  // Told with the result.
   }
-  TrainResult result{summarise(logs), error, logs.front().tells_loss};
+  TrainResult result{summarise(logs), error, std::ranges::any_of(logs, &WorkerLog::tells_loss)};
   Summary& summary = result.summary;
   if (!error && logs.front().was_let_out)
     result.error = std::make_exception_ptr(Interrupted("interrupted"));

@@ -54,8 +54,10 @@ void require_steps_without_closure(torch::optim::Optimizer& optimizer) {
     throw UsageError("the optimizer has no parameters: give it those of the model.");
 }
 
-double learning_rate(torch::optim::Optimizer& optimizer) {
+double learning_rate(torch::optim::Optimizer& optimizer) try {
   return optimizer.param_groups().front().options().get_lr();
+} catch (const c10::Error&) {  // An optimizer of the user's own need not have one.
+  return 0;
 }
 
 }  // namespace huddle

@@ -27,7 +27,7 @@ std::optional<UpdateOptions> update_options(torch::optim::Optimizer& optimizer);
 // Throws UsageError for LBFGS, and for an optimizer of nothing.
 void require_steps_without_closure(torch::optim::Optimizer& optimizer);
 
-// Of the first parameter group.
+// Of the first parameter group; 0 where an optimizer of the user's own has none.
 double learning_rate(torch::optim::Optimizer& optimizer);
 
 }  // namespace huddle

@@ -1,12 +1,12 @@
 #include "huddle/train/recorder.h"
 
 #include <deque>
-#include <limits>
 
 namespace huddle {
 
 void Recorder::begin(const StepLoop& loop) {
   const Replica& replica = loop.replica();
+  replica_ = &replica;
   if (!has_begun() && loop.traits().statistics == StatisticsPolicy::keep &&
       replica.statistics().numel() > 0)
     log_.warnings.push_back(
@@ -20,9 +20,7 @@ void Recorder::begin(const StepLoop& loop) {
 }
 
 void Recorder::taken(StepLoop& loop, const std::optional<double>& loss) {
-  log_.tells_loss = log_.tells_loss || loss;
-  observer_(
-      log_.add(worker_, loop.take(), loss.value_or(std::numeric_limits<double>::quiet_NaN())));
+  observer_(log_.add(worker_, loop.take(), loss));
   snapshots_->offer(loop.progress(), log_.seconds, loop.replica());
 }
 

@@ -29,6 +29,7 @@ class Recorder {
   // Before the first step, and again where a saved state has been loaded since.
   void begin(const StepLoop& loop);
   bool has_begun() const { return snapshots_.has_value(); }
+  bool is_of(const Replica& replica) const { return replica_ == &replica; }
 
   // After each step, and after the end of them all. `loss`: absent where nobody says what it was.
   void taken(StepLoop& loop, const std::optional<double>& loss = {});
@@ -43,7 +44,8 @@ class Recorder {
   const TrainOptions& options_;
   const StepObserver& observer_;
   WorkerLog& log_;
-  std::optional<Snapshots> snapshots_;  // There once it has begun.
+  const Replica* replica_ = nullptr;    // Whose run it is, and
+  std::optional<Snapshots> snapshots_;  // these: there once it has begun.
 };
 
 }  // namespace huddle

@@ -179,6 +179,30 @@ TEST(Sync, LetsAKindOfSgdStepInItsOwnWay) {
   });
 }
 
+// Which is for records alone: the optimizer steps by itself.
+TEST(Sync, TakesAnOptimizerWithoutALearningRate) {
+  struct Options : torch::optim::OptimizerCloneableOptions<Options> {};
+  struct Halving : torch::optim::Optimizer {
+    explicit Halving(std::vector<at::Tensor> parameters)
+        : Optimizer(std::move(parameters), std::make_unique<Options>()) {}
+    at::Tensor step(LossClosure) override {
+      const torch::NoGradGuard guard;
+      for (at::Tensor& each : param_groups()[0].params()) each.mul_(0.5);
+      return {};
+    }
+  };
+  make_threads_launcher({.cluster = {.workers = 1}})->run([](Endpoint& endpoint) {
+    torch::nn::Linear model(1, 1);
+    model->weight.detach().fill_(8);
+    Halving optimizer(model->parameters());
+    Sync sync(endpoint, *model, optimizer, "bsp", {});
+    sync.begin_step();
+    model(at::ones({1, 1})).sum().backward();
+    sync.step();
+    EXPECT_EQ(model->weight.item<float>(), 4);
+  });
+}
+
 TEST(Sync, RefusesLbfgs) {
   const std::string said = refusal([] {
     make_threads_launcher({.cluster = {.workers = 1}})->run([&](Endpoint& endpoint) {

@@ -29,6 +29,7 @@ void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions&
                   Recorder& recorder) {
   Replica replica(without_numbers(elements), without_numbers(elements), without_numbers(0),
                   parameter_sizes(elements), UpdateRule(options.update));
+  replica.set_learning_rate(0);  // Nothing is learnt.
   StepLoop loop(endpoint, replica, options.strategy,
                 {.averaging = whole_messages_if_virtual(
                      {.topology = options.topology, .deadline = options.deadline}, endpoint),

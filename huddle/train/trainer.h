@@ -67,7 +67,7 @@ using StepObserver = std::function<void(const StepRecord&)>;
 struct TrainResult {
   Summary summary;  // The fields that the trainer knows, with what the user should be warned of.
   std::exception_ptr error;
-  bool tells_loss = false;  // Whether worker 0 knew its losses.
+  bool tells_loss = false;  // Whether anybody told a loss.
 };
 
 TrainResult train(Launcher& launcher, const Problem& problem, const TrainOptions& options,

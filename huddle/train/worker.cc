@@ -31,6 +31,10 @@ Sync Worker::attach(torch::nn::Module& module, torch::optim::Optimizer& optimize
 }
 
 void Worker::evaluate(Sync& sync, const Judge& judge) {
+  if (!recorder_.is_of(sync.replica()))
+    throw UsageError(
+        "a run's records are of the model that was attached first: evaluate that one, and judge "
+        "others yourself, in a block of `auto consensus = sync.consensus();`.");
   WorkerLog& log = recorder_.log();
   if (sync.traits().statistics == StatisticsPolicy::recompute &&
       sync.replica().statistics().numel() > 0)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -9,6 +10,8 @@
 
 namespace huddle {
 namespace {
+
+constexpr double kUntold = std::numeric_limits<double>::quiet_NaN();
 
 double mean_of(const std::deque<double>& values) {
   return values.empty() ? 0
@@ -42,7 +45,7 @@ std::vector<Blocked> WorkerLog::add_traffic(Meter::Total traffic) {
   return on_the_wire(std::move(traffic.blocked));
 }
 
-StepRecord WorkerLog::add(WorkerId worker, StepTaken taken, double loss) {
+StepRecord WorkerLog::add(WorkerId worker, StepTaken taken, const std::optional<double>& loss) {
   const Seconds passed = taken.end - taken.begin;
   const double bytes = static_cast<double>(taken.traffic.bytes_sent) * payload_scale;
   seconds += passed;
@@ -50,7 +53,7 @@ StepRecord WorkerLog::add(WorkerId worker, StepTaken taken, double loss) {
                   .step = taken.step,
                   .progress = taken.outcome.progress,
                   .end = seconds,
-                  .loss = loss,
+                  .loss = loss.value_or(kUntold),
                   .learning_rate = taken.learning_rate,
                   .time = taken.traffic.time,
                   .bytes_sent = std::llround(bytes),
@@ -64,7 +67,8 @@ StepRecord WorkerLog::add(WorkerId worker, StepTaken taken, double loss) {
   steps_done = taken.step.value + 1;
   bytes_sent += bytes;
   time += line.time;
-  last_losses.push_back(loss);
+  tells_loss = tells_loss || loss;
+  if (loss) last_losses.push_back(*loss);
   if (last_losses.size() > kStepsOfLoss) last_losses.pop_front();
   return line;
 }
@@ -100,7 +104,10 @@ Summary summarise(const std::vector<WorkerLog>& logs) {
     summary.loss += mean_of(log.last_losses);
     ++reporting;
   }
-  if (reporting > 0) summary.loss /= reporting;
+  if (reporting > 0)
+    summary.loss /= reporting;
+  else if (summary.steps_taken > 0)
+    summary.loss = kUntold;
   if (logs.front().has_own_pace) summary.steps_done = steps / summary.workers;
   return summary;
 }

@@ -28,7 +28,7 @@ struct WorkerLog {
   TimeSplit time;
   double bytes_sent = 0;
   Seconds seconds = 0;
-  std::deque<double> last_losses;
+  std::deque<double> last_losses;  // Those that were told.
   std::optional<Quality> own;
   std::optional<Quality> consensus;
   std::optional<Quality> swa;
@@ -44,8 +44,8 @@ struct WorkerLog {
   // Counts what was exchanged after the last step, and returns what the worker waited for.
   std::vector<Blocked> add_traffic(Meter::Total traffic);
 
-  // Counts the step, in which the loss was this, and returns its record.
-  StepRecord add(WorkerId worker, StepTaken taken, double loss);
+  // Counts the step, in which the loss was this if anybody said so, and returns its record.
+  StepRecord add(WorkerId worker, StepTaken taken, const std::optional<double>& loss);
 
  private:
   std::vector<Blocked> on_the_wire(std::vector<Blocked> blocked) const;

@@ -201,7 +201,10 @@ TEST(LocalSteps, RefusesARunThatWouldEndBeforeWorkersMeet) {
     EXPECT_NE(refusal_of(late.c_str(), setting).find("tau=100 or less"), std::string::npos) << late;
     EXPECT_EQ(refusal_of(in_time.c_str(), setting), "accepted");
   }
-  EXPECT_EQ(refusal_of("post_local_sgd", setting), "accepted") << "its warmup exchanges";
+  EXPECT_EQ(refusal_of("post_local_sgd:warmup=96", setting), "accepted");
+  for (const char* spec :
+       {"post_local_sgd:warmup=97", "diloco:warmup=1", "local_sgd:tau=96,warmup=5"})
+    EXPECT_NE(refusal_of(spec, setting).find("after its warm-up"), std::string::npos) << spec;
   setting.steps = 0;
   EXPECT_EQ(refusal_of("diloco", setting), "accepted") << "nobody knows how many steps there are";
   setting.steps = 100;

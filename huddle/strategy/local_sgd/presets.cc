@@ -168,13 +168,15 @@ Composition overlap_local_sgd(const Options& options, int workers) {
 void check_length(const std::string& name, const Composition& parts, const Options& options,
                   const StrategySetting& setting) {
   if (setting.steps == 0 || setting.cluster.workers < 2) return;
-  if (options.integer("warmup") > 0 || parts.tau <= setting.steps) return;
-  throw UsageError(concat("strategy '", name, "': tau is ", parts.tau, ", but the run has ",
-                          setting.steps, setting.steps == 1 ? " step" : " steps", ", so its ",
-                          parts.inner == Inner::rack ? "racks" : "workers",
-                          " would never exchange anything; give tau=", setting.steps,
-                          setting.steps == 1 ? "" : " or less", ", or --steps ", parts.tau,
-                          " or more."));
+  const std::int64_t warmup = options.integer("warmup");
+  const std::int64_t left = setting.steps - warmup;
+  if (left < 1 || parts.tau <= left) return;  // Too long a warm-up is refused as such.
+  throw UsageError(concat("strategy '", name, "': tau is ", parts.tau, ", but the run has ", left,
+                          left == 1 ? " step" : " steps", warmup > 0 ? " after its warm-up" : "",
+                          ", so its ", parts.inner == Inner::rack ? "racks" : "workers",
+                          " would never exchange anything", warmup > 0 ? " there" : "",
+                          "; give tau=", left, left == 1 ? "" : " or less", ", or --steps ",
+                          parts.tau + warmup, " or more."));
 }
 
 using Compose = Composition (*)(const Options& options, int workers);
