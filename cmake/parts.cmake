@@ -1,21 +1,27 @@
-# huddle_by_rooms(TARGET): the sources of one folder are compiled as one, because most of the time goes into headers
-# that all of them include. The preset tidy compiles each file by itself, so that none lives off another's includes.
+# huddle_by_rooms(TARGET [AT_ONCE]): the sources of one folder are compiled as one, because most of the time goes into
+# headers that all of them include; AT_ONCE: those of all its folders. The preset tidy compiles each file by itself, so
+# that none lives off another's includes.
 function(huddle_by_rooms target)
   if(NOT HUDDLE_BY_ROOMS)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
   foreach(source IN LISTS sources)
-    cmake_path(GET source PARENT_PATH room)
+    if("AT_ONCE" IN_LIST ARGN)
+      set(room "")
+    else()
+      cmake_path(GET source PARENT_PATH room)
+    endif()
     string(MAKE_C_IDENTIFIER "room_${room}" room)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${room})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 endfunction()
 
-# huddle_part(NAME [HOT] SOURCES … TESTS … LINK … LABELS …): one folder of the design as a static library huddle_NAME,
-# and its unit tests, which stand beside the code, as the program NAME_test. HOT: it has loops over whole models, which
-# -O3 makes vector instructions of; elsewhere that would only take longer to compile.
+# huddle_part(NAME [HOT] [AT_ONCE] SOURCES … TESTS … LINK … LABELS …): one folder of the design as a static library
+# huddle_NAME, and its unit tests, which stand beside the code, as the program NAME_test. HOT: it has loops over whole
+# models, which -O3 makes vector instructions of; elsewhere that would only take longer to compile. AT_ONCE: of the
+# tests, see above.
 function(huddle_part name)
   cmake_parse_arguments(PART "HOT" "" "SOURCES;TESTS;LINK;LABELS" ${ARGN})
   add_library(huddle_${name} STATIC ${PART_SOURCES})
@@ -26,13 +32,14 @@ function(huddle_part name)
   huddle_by_rooms(huddle_${name})
   set_property(GLOBAL APPEND PROPERTY HUDDLE_PARTS huddle_${name})
   if(PART_TESTS)
-    huddle_test(${name}_test SOURCES ${PART_TESTS} LINK huddle_${name} LABELS ${PART_LABELS})
+    huddle_test(${name}_test ${PART_UNPARSED_ARGUMENTS}
+      SOURCES ${PART_TESTS} LINK huddle_${name} LABELS ${PART_LABELS})
   endif()
 endfunction()
 
-# huddle_test(NAME SOURCES … LINK … LABELS …): a GoogleTest program that `ctest` runs. Labels: `engine` (threads meet in
-# it: `make check` runs it under ThreadSanitizer too) and `slow` (left to `make check`). Target LABEL_tests builds all
-# tests of a label.
+# huddle_test(NAME [AT_ONCE] SOURCES … LINK … LABELS …): a GoogleTest program that `ctest` runs. Labels: `engine`
+# (threads meet in it: `make check` runs it under ThreadSanitizer too) and `slow` (left to `make check`). Target
+# LABEL_tests builds all tests of a label.
 function(huddle_test name)
   cmake_parse_arguments(TEST "" "" "SOURCES;LINK;LABELS" ${ARGN})
   if(NOT HUDDLE_WITH_TESTS)
@@ -41,7 +48,7 @@ function(huddle_test name)
   add_executable(${name} ${TEST_SOURCES})
   target_link_libraries(${name} PRIVATE huddle_settings ${TEST_LINK} GTest::gtest GTest::gtest_main)
   target_compile_options(${name} PRIVATE -O1)  # What is tested is optimised; the tests should be there soon.
-  huddle_by_rooms(${name})
+  huddle_by_rooms(${name} ${TEST_UNPARSED_ARGUMENTS})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES TIMEOUT 900 ENVIRONMENT "${HUDDLE_TEST_ENVIRONMENT}" LABELS "${TEST_LABELS}")
   foreach(label IN LISTS TEST_LABELS)

@@ -14,7 +14,7 @@
 namespace huddle {
 namespace {
 
-using Kind = SplitSpec::Kind;
+using SplitKind = SplitSpec::Kind;
 
 std::vector<int> balanced_labels(int per_class, int classes) {
   std::vector<int> labels;
@@ -63,7 +63,7 @@ TEST(SplitSpec, IsReadBackAsWritten) {
   for (const std::string text :
        {"iid", "fixed", "dirichlet:0.5", "dirichlet:100", "skew:0.64", "skew:1", "rare:3"})
     EXPECT_EQ(to_string(parse_split(text)), text);
-  EXPECT_EQ(parse_split("dirichlet:0.5"), (SplitSpec{.kind = Kind::dirichlet, .value = 0.5}));
+  EXPECT_EQ(parse_split("dirichlet:0.5"), (SplitSpec{.kind = SplitKind::dirichlet, .value = 0.5}));
 }
 
 TEST(SplitSpec, SuggestsTheNearestName) {
@@ -139,7 +139,7 @@ TEST(DealOut, SpreadsClassesByTheDirichletConcentration) {
   const std::vector<int> labels = balanced_labels(static_cast<int>(per_class), classes);
   for (const double concentration : {0.5, 5.0}) {
     const Shards shards =
-        deal_out({.kind = Kind::dirichlet, .value = concentration}, labels, workers, 11);
+        deal_out({.kind = SplitKind::dirichlet, .value = concentration}, labels, workers, 11);
     double variance = 0;
     for (const auto& shard : shards) {
       std::vector<double> counts(classes);
@@ -190,7 +190,7 @@ TEST(DealOut, SharesAClassEquallyWhenItRunsOut) {
 TEST(DealOut, GivesTheRareClassToTheLastWorkerAlone) {
   for (const int workers : {1, 2, 4, 25}) {
     const std::vector<int> labels = balanced_labels(100, 10);
-    const Shards shards = deal_out({Kind::rare, 3}, labels, workers, 7);
+    const Shards shards = deal_out({SplitKind::rare, 3}, labels, workers, 7);
     EXPECT_EQ(distinct(shards, labels.size()), total(shards));
     for (const auto& shard : shards) {
       EXPECT_EQ(shard.size(), shards.back().size());
@@ -203,7 +203,7 @@ TEST(DealOut, GivesTheRareClassToTheLastWorkerAlone) {
 
 TEST(DealOut, RefusesARareClassThatDoesNotExist) {
   const std::vector<int> labels = balanced_labels(10, 10);
-  EXPECT_THROW(deal_out({Kind::rare, 10}, labels, 4, 7), UsageError);
+  EXPECT_THROW(deal_out({SplitKind::rare, 10}, labels, 4, 7), UsageError);
 }
 
 TEST(DealOut, RefusesWhatHasNoShards) {
