@@ -17,7 +17,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/huddle DESTINATION ${CMAKE_INSTALL_INCLU
   PATTERN "local" EXCLUDE
   PATTERN "page" EXCLUDE
   REGEX "/report/(fields|json_kinds|record_fields)\\.h$" EXCLUDE
-  REGEX "/compare/result_fields\\.h$" EXCLUDE
+  REGEX "/compare/(report_check|result_fields)\\.h$" EXCLUDE
   REGEX "/sim/(platform|scheduler|link_watch)\\.h$" EXCLUDE
   REGEX "/threads/(scheduler|steady_condition|wire)\\.h$" EXCLUDE)
 

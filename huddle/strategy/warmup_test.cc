@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "huddle/base/error.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/strategy/step_loop.h"
@@ -21,7 +23,8 @@ std::string bsp_like(const std::string& name) {
 TEST(Warmup, IsSynchronousSgdWhateverFollows) {
   for (const SpecInfo& info : known_strategies()) {
     if (info.name == "bsp") continue;
-    const Descended warm = descend({.spec = info.name + ":warmup=6", .steps = 6, .run_steps = 7});
+    const Descended warm =
+        descend({.spec = info.name + ":warmup=6", .steps = 6, .run_steps = 1000});
     const Descended synchronous = descend({.spec = bsp_like(info.name), .steps = 6});
     EXPECT_TRUE(same_bits(warm, synchronous)) << info.name;
     EXPECT_EQ(warm.progress, synchronous.progress) << info.name;
@@ -32,7 +35,10 @@ TEST(Warmup, IsSynchronousSgdWhateverFollows) {
 TEST(Warmup, IsFollowedByTheStrategyFromOneModel) {
   for (const SpecInfo& info : known_strategies()) {
     if (info.name == "bsp") continue;
-    const Descended both = descend({.spec = info.name + ":warmup=4", .steps = 9, .run_steps = 9});
+    const bool has_rounds = std::any_of(info.keys.begin(), info.keys.end(),
+                                        [](const KeyInfo& key) { return key.name == "tau"; });
+    const std::string spec = info.name + (has_rounds ? ":warmup=4,tau=2" : ":warmup=4");
+    const Descended both = descend({.spec = spec, .steps = 9, .run_steps = 9});
     const Descended synchronous = descend({.spec = bsp_like(info.name), .steps = 9});
     for (std::size_t step = 0; step < 4; ++step)
       EXPECT_EQ(both.path[step], synchronous.path[step]) << info.name << " at step " << step;
