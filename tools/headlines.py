@@ -74,8 +74,8 @@ def tiny_scenario(text):
     small = "".join(kept).replace('"fashion_mnist"', '"digits"')
     for pattern, value in ((r"\bsteps = \d+", "steps = 16"), (r"evaluate_every = \d+", "evaluate_every = 8"),
                            (r"seeds = \[.*?\]", "seeds = [1]"), (r"swa_start = \d+", "swa_start = 8"),
-                           (r"swa_every = \d+", "swa_every = 4"), (r"warmup=\d+", "warmup=4"), (r"workload = \{ steps.*\n", ""),
-                           (r"(?s)\ncases = \[.*?\]", ""),
+                           (r"swa_every = \d+", "swa_every = 4"), (r"warmup=\d+", "warmup=4"),
+                           (r"workload = \{ steps.*\n", ""), (r"(?s)\ncases = \[.*?\]", ""),
                            (r"(?m)(?<== )\[([^,\]]+),.*?\](?=.* \}$)", r"[\1]")):  # Of a sweep, the first value.
         small = re.sub(pattern, value, small)
     return small
