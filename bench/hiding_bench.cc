@@ -1,9 +1,11 @@
-// How much communication Overlap-Local-SGD hides, and how much of a straggler.
+// How much communication Overlap-Local-SGD and hidden groups hide, and how much of a straggler.
 // Run: build/hiding_bench [--tiny]
 //
 // Timing only, in virtual time, 16 workers:
 // - an exchange that takes d, computation that takes T_c a step: exposed wait over d. Must hold:
 //   below 2 % of the run up to d = 0.9 tau T_c; beyond tau T_c it grows by d's growth within 5 %;
+// - the same for pairs with hide=step, beside overlap=backward. Must hold: below 1 % up to
+//   d = 0.95 T_c, the same slope beyond T_c, and never more exposed than overlap=backward;
 // - 40 Gb/s and 44.7 MB, computation such that synchronous SGD communicates for 34.6 % of it. Must
 //   hold: Overlap-Local-SGD with tau = 2 at most 1.5 %;
 // - one random worker twice as slow in every step, links that cost nothing: time per step against
@@ -232,10 +234,55 @@ void print_threads(BenchSize size, MustHold& must_hold) {
                          "bsp slower than local_sgd, local_sgd slower than overlap_local_sgd");
 }
 
+void print_hidden_groups(BenchSize size, MustHold& must_hold) {
+  const std::vector<double> shares =
+      size == BenchSize::tiny
+          ? std::vector{0.5, 0.95, 1.5, 3.0}
+          : std::vector{0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0, 1.1, 1.2, 1.5, 2.0, 2.5, 3.0};
+  const std::int64_t steps = size == BenchSize::tiny ? 12 : 200;
+  Cluster cluster = sixteen(0.1);
+  cluster.topology.nic_bytes_per_second = 1.25e9;
+  const Seconds compute = cluster.compute_per_step;
+  fmt::print(
+      "\n`sesgd`, {} workers, T_c {}, {} steps: exposed a step, ms\n\n"
+      "| d / T_c | `hide=step` | share of the run | slope | `overlap=backward` | neither |\n"
+      "| --- | --- | --- | --- | --- | --- |\n",
+      kWorkers, format_seconds(compute), steps);
+  bool is_hidden = true;
+  bool is_straight = true;
+  bool is_best = true;
+  double previous_share = 0;
+  Seconds previous = 0;
+  for (const double share : shares) {
+    const double bytes = share * compute * cluster.topology.nic_bytes_per_second;
+    const auto exposed = [&](const char* keys) {
+      const Times times =
+          simulate(cluster, bytes, options_for(cluster, concat("sesgd", keys), steps));
+      if (std::string_view(keys) == ":hide=step" && share <= 0.95)
+        is_hidden = is_hidden && times.exposed / times.run < 0.01;
+      return std::pair(times.exposed / static_cast<double>(steps - 1), times.exposed / times.run);
+    };
+    const auto [hidden, of_run] = exposed(":hide=step");
+    const Seconds overlapped = exposed(":overlap=backward,buckets=16").first;
+    const double slope = (hidden - previous) / ((share - previous_share) * compute);
+    fmt::print("| {:.2f} | {:.1f} | {} | {:.3f} | {:.1f} | {:.1f} |\n", share, 1e3 * hidden,
+               format_percent(of_run), slope, 1e3 * overlapped, 1e3 * exposed("").first);
+    if (previous_share >= 1) is_straight = is_straight && std::abs(slope - 1) <= 0.05;
+    is_best = is_best && hidden <= overlapped * 1.001 + 1e-9;
+    previous_share = share;
+    previous = hidden;
+  }
+  fmt::print("\n");
+  must_hold.always(is_hidden, "hide=step exposes below 1 % of the run up to d = 0.95 T_c");
+  must_hold.always(is_straight, "slope 1 within 5 % beyond T_c");
+  must_hold.always(is_best, "hide=step never exposes more than overlap=backward");
+}
+
 int bench(BenchSize size) {
   fmt::print("{}\n", machine_description());
   MustHold must_hold(size);
   print_hidden_exchange(size, must_hold);
+  print_hidden_groups(size, must_hold);
   print_reported_figure(size, must_hold);
   print_stragglers(size, must_hold);
   print_threads(size, must_hold);

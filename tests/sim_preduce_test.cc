@@ -63,6 +63,37 @@ TEST_P(Throughput, IsThatOfTheSpecification) {
   EXPECT_NEAR(rate / GetParam().expected, 1, 0.03) << rate << " steps a second";
 }
 
+// 8 MB in 0.4 s beside computation of 1 s, one worker three times as slow.
+TrainResult beside_an_exchange(const std::string& strategy) {
+  Cluster cluster = eight();
+  cluster.slowdowns = {{.worker = {7}, .factor = 3.00001}};
+  cluster.topology.nic_bytes_per_second = 2e7;
+  const auto launcher = make_sim_launcher({.cluster = cluster});
+  return time_strategy(*launcher, 8e6, options_for(cluster, strategy, 200),
+                       [](const StepRecord&) {});
+}
+
+// Where computing takes longer than meeting, everybody goes at its own pace: 7 + 1/3 steps a
+// second.
+TEST(HiddenPReduce, TakesNoTimeForItsMeetings) {
+  const TrainResult result = beside_an_exchange("p_reduce:group=2,weights=constant,hide=step");
+  ASSERT_FALSE(result.error);
+  const double rate = static_cast<double>(result.summary.steps_taken) / result.summary.seconds;
+  EXPECT_NEAR(rate, 7 + 1. / 3, 0.1);
+  EXPECT_GE(result.summary.steps_taken, 8 * 200);
+  EXPECT_LE(result.summary.steps_taken, 8 * 200 + 7);
+  Seconds hidden = 0;
+  for (const TimeSplit& worker : result.summary.time) hidden += worker.hidden;
+  EXPECT_GT(hidden, 0.4 * 7 * 150);
+}
+
+TEST(HiddenPReduce, WaitsWhereItIsNotHidden) {
+  const TrainResult result = beside_an_exchange("p_reduce:group=2,weights=constant");
+  ASSERT_FALSE(result.error);
+  const double rate = static_cast<double>(result.summary.steps_taken) / result.summary.seconds;
+  EXPECT_LT(rate, 6);
+}
+
 std::vector<Rate> rates() {
   struct Scenario {
     const char* name;

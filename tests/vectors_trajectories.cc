@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "huddle/base/error.h"
+#include "huddle/replica/late_average.h"
+#include "huddle/strategy/lanes.h"
 #include "huddle/strategy/local_sgd/presets.h"
 #include "huddle/strategy/p_reduce/partial_average.h"
 #include "huddle/strategy/registry.h"
@@ -26,9 +28,10 @@ namespace {
 std::optional<std::string> scheduled_spec(const nlohmann::json& params) {
   const nlohmann::json& schedule = params.at("schedule");
   const std::string kind = schedule.at("kind");
-  const std::string rest =
-      fmt::format(",slots={},payload={}", params.value("momentum_at_sync", "keep"),
-                  params.value("payload", "model"));
+  std::string rest = fmt::format(",slots={},payload={}", params.value("momentum_at_sync", "keep"),
+                                 params.value("payload", "model"));
+  for (const char* key : {"hide", "wire"})
+    if (params.contains(key)) rest += fmt::format(",{}={}", key, params.at(key).get<std::string>());
   if (kind == "sesgd") return "sesgd:radix=2" + rest;
   if (kind == "shuffle_exchange")
     return fmt::format("sesgd:radix={}", schedule.at("n").get<int>()) + rest;
@@ -60,8 +63,8 @@ std::string rounds_spec(const nlohmann::json& input) {
 // The strategy string for a case, or nothing when this build has no such strategy.
 std::optional<std::string> spec_of(const nlohmann::json& input) {
   const std::string strategy = input.at("strategy");
-  if (strategy == "bsp" || strategy == "p_reduce") return strategy;
-  if (strategy == "group_schedule") return scheduled_spec(input.at("params"));
+  if (strategy == "bsp" || strategy.starts_with("p_reduce")) return strategy;
+  if (strategy.starts_with("group_schedule")) return scheduled_spec(input.at("params"));
   for (const StrategyEntry& preset : local_sgd_entries())
     if (preset.info.name == strategy) return rounds_spec(input);
   return std::nullopt;
@@ -70,14 +73,16 @@ std::optional<std::string> spec_of(const nlohmann::json& input) {
 // P-Reduce with groups from a script instead of the controller: in each step those workers alone
 // step that the script puts into a group. Everybody follows all of the script, so everybody knows
 // all iterations.
-class ScriptedGroups final : public Strategy {
+class ScriptedGroups : public Strategy {
  public:
   ScriptedGroups(const nlohmann::json& params, const StrategyContext& context)
       : script_(params.at("script")),
         rule_(rule_of(params)),
         self_(context.endpoint.self()),
         iterations_(static_cast<std::size_t>(context.endpoint.workers())),
-        average_(context.endpoint, context.replica, context.averaging) {}
+        endpoint_(context.endpoint),
+        replica_(context.replica),
+        exchange_(context.replica, context.averaging, {}) {}
 
   Update before_update(Step step) override {
     mine_.reset();
@@ -89,13 +94,16 @@ class ScriptedGroups final : public Strategy {
   }
 
   Outcome parameters_updated(Step) override {
-    average_.run(*mine_);
+    average_partially(endpoint_, exchange_, replica_, *mine_);
     return {.group = mine_->group};
   }
 
+ protected:
+  Assignment mine() const { return *mine_; }
+
  private:
   static WeightRule rule_of(const nlohmann::json& params) {
-    if (params.at("weights") == "constant") return std::nullopt;
+    if (params.value("weights", "constant") == "constant") return std::nullopt;
     const std::string policy = params.at("policy");
     return DynamicWeights{.policy = policy == "member"    ? GapPolicy::member
                                     : policy == "forward" ? GapPolicy::forward
@@ -122,11 +130,37 @@ class ScriptedGroups final : public Strategy {
   std::vector<std::int64_t> iterations_;  // By worker.
   std::int64_t groups_ = 0;
   std::optional<Assignment> mine_;
-  PartialAverage average_;
+  Endpoint& endpoint_;
+  const Replica& replica_;
+  ReplicaExchange exchange_;
+};
+
+// The same with `hide=step`.
+class HiddenScriptedGroups final : public ScriptedGroups {
+ public:
+  HiddenScriptedGroups(const nlohmann::json& params, const StrategyContext& context)
+      : ScriptedGroups(params, context),
+        replica_(context.replica),
+        models_(context.endpoint, context.meter, context.replica,
+                {.how = context.averaging, .lane = kScheduleLane}) {}
+
+  Outcome parameters_updated(Step) override {
+    models_.correct();
+    models_.launch([this, given = mine()](Endpoint& beside) {
+      return average_partially(beside, models_.travelling(), replica_, given);
+    });
+    return {.group = mine().group};
+  }
+
+ private:
+  const Replica& replica_;
+  LateAverage models_;
 };
 
 std::unique_ptr<Strategy> strategy_of(const nlohmann::json& input, const std::string& spec,
                                       const StrategyContext& context) {
+  if (input.at("strategy") == "p_reduce_hidden")
+    return std::make_unique<HiddenScriptedGroups>(input.at("params"), context);
   if (input.at("params").contains("script"))
     return std::make_unique<ScriptedGroups>(input.at("params"), context);
   return make_strategy(spec, context);

@@ -62,6 +62,11 @@ std::int64_t steps_shown(const Schedule& schedule) {
   return schedule.period() == 0 ? kRandomSteps : schedule.period();
 }
 
+// What momentum does to spread is worked out for groups that meet at every step, at once.
+bool knows_momentum(const Schedule& schedule) {
+  return schedule.meetings() == Schedule::Meetings{};
+}
+
 // All phases of a period, or the first ones where they would fill more than a file.
 nlohmann::json phases_json(const Schedule& schedule) {
   nlohmann::json phases = nlohmann::json::array();
@@ -81,6 +86,9 @@ nlohmann::json phases_json(const Schedule& schedule) {
 void print_json(const ScheduleConfig& config, const Schedule& schedule, const Mixing& mixing) {
   using Json = nlohmann::ordered_json;
   const ScheduleTraffic traffic = schedule_traffic(schedule);
+  const auto with_momentum = [&](double variance) {
+    return knows_momentum(schedule) ? Json(variance) : Json();
+  };
   const Json json = {
       {"strategy", config.strategy},
       {"workers", config.workers},
@@ -88,9 +96,11 @@ void print_json(const ScheduleConfig& config, const Schedule& schedule, const Mi
       {"phases", phases_json(schedule)},
       {"exact_consensus_steps", mixing.exact_window ? Json(*mixing.exact_window) : Json()},
       {"mixing_factor", mixing.mixing_factor},
-      {"deviation_variance", mixing.deviation->plain},
-      {"deviation_variance_momentum_local", mixing.deviation->local_momentum},
-      {"deviation_variance_momentum_averaged", mixing.deviation->averaged_momentum},
+      {"every", schedule.meetings().every},
+      {"hidden", schedule.meetings().late},
+      {"deviation_variance", deviation_at_meetings(schedule, *mixing.deviation)},
+      {"deviation_variance_momentum_local", with_momentum(mixing.deviation->local_momentum)},
+      {"deviation_variance_momentum_averaged", with_momentum(mixing.deviation->averaged_momentum)},
       {"bytes_per_step_over_model_bytes", traffic.bytes},
       {"sequential_messages", traffic.sequential_messages},
       {"note", schedule.note()}};
@@ -197,11 +207,14 @@ void print_analysis(const ScheduleConfig& config, const Schedule& schedule, cons
   fmt::print(
       "Predicted spread of the workers' models, as variance over (learning rate x noise)^2:\n");
   Table spread({{}, {.header = "", .align = Table::Align::right}});
-  spread.add_row({"  plain SGD", format_figure(mixing.deviation->plain)});
-  spread.add_row({fmt::format("  momentum {}, kept by each worker", kMomentum),
-                  format_figure(mixing.deviation->local_momentum)});
-  spread.add_row({fmt::format("  momentum {}, averaged too", kMomentum),
-                  format_figure(mixing.deviation->averaged_momentum)});
+  spread.add_row(
+      {"  plain SGD", format_figure(deviation_at_meetings(schedule, *mixing.deviation))});
+  if (knows_momentum(schedule)) {
+    spread.add_row({fmt::format("  momentum {}, kept by each worker", kMomentum),
+                    format_figure(mixing.deviation->local_momentum)});
+    spread.add_row({fmt::format("  momentum {}, averaged too", kMomentum),
+                    format_figure(mixing.deviation->averaged_momentum)});
+  }
   fmt::print("{}\n", spread.text());
 
   const ScheduleTraffic traffic = schedule_traffic(schedule);
@@ -227,6 +240,10 @@ void print_text(const ScheduleConfig& config, const Schedule& schedule, const Mi
   } else {
     fmt::print("{} phase{}, then again\n", schedule.period(), schedule.period() == 1 ? "" : "s");
   }
+  if (const std::int64_t every = schedule.meetings().every; every > 1)
+    fmt::print("Groups meet after every {} steps; a phase or step here is a meeting.\n", every);
+  if (schedule.meetings().late)
+    fmt::print("What a group averages travels until its members' next meeting (hide=step).\n");
   if (!schedule.note().empty())
     for (const std::string& line : wrapped("Note: " + schedule.note(), kColumns))
       fmt::print("{}\n", line);

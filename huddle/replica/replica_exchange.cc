@@ -29,9 +29,12 @@ Exchange ReplicaExchange::model(Endpoint& endpoint, const Group& group, std::int
   Exchange total = averager_.average(endpoint, group, part(parameters_, bucket.range),
                                      sequence(number, index), weights);
   if (cargo_.slots == SlotPolicy::average)
-    for (const Slot& slot : replica_.slots())
-      append(total, averager_.average(endpoint, group, part(slot.values, bucket.range),
+    for (std::size_t i = 0; i < replica_.slots().size(); ++i) {
+      const at::Tensor& slot = cargo_.in_place_of_slots.empty() ? replica_.slots()[i].values
+                                                                : cargo_.in_place_of_slots[i];
+      append(total, averager_.average(endpoint, group, part(slot, bucket.range),
                                       sequence(number, ++index), weights));
+    }
   return total;
 }
 

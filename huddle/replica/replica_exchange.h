@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "huddle/collective/average.h"
 #include "huddle/replica/replica.h"
@@ -34,7 +35,8 @@ class ReplicaExchange {
     SlotPolicy slots = SlotPolicy::keep;
     StatisticsPolicy statistics = StatisticsPolicy::average;
     at::Tensor in_place_of_parameters = {};  // If defined: what travels instead,
-    at::Tensor in_place_of_statistics = {};  // likewise.
+    at::Tensor in_place_of_statistics = {};  // likewise,
+    std::vector<at::Tensor> in_place_of_slots = {};  // if there are any.
   };
 
   ReplicaExchange(const Replica& replica, const Averaging& how, Cargo cargo, Lane lane = kMainLane);

@@ -208,4 +208,10 @@ std::optional<DeviationVariance> deviation_variance(const Schedule& schedule, do
                            .averaged_momentum = averaged_momentum(space, beta)};
 }
 
+double deviation_at_meetings(const Schedule& schedule, const DeviationVariance& variance) {
+  const Schedule::Meetings& meetings = schedule.meetings();
+  const double newest = meetings.late ? 1 - 1.0 / schedule.members().size() : 0;
+  return static_cast<double>(meetings.every) * (variance.plain + newest);
+}
+
 }  // namespace huddle

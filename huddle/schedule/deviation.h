@@ -28,4 +28,9 @@ void add(DeviationVariance& sum, double factor, const DeviationVariance& other);
 // matrices, r the groups of a phase. REQUIRES: 0 <= beta < 1.
 std::optional<DeviationVariance> deviation_variance(const Schedule& schedule, double beta);
 
+// The plain variance right after a meeting, in a run whose groups meet at every k-th step, or late.
+// Every worker brings the updates of k steps to a meeting; where what was averaged arrives at the
+// next one, the updates since then are not averaged yet: k * (plain + (1 - 1/N) if late).
+double deviation_at_meetings(const Schedule& schedule, const DeviationVariance& variance);
+
 }  // namespace huddle

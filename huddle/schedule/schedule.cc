@@ -239,6 +239,19 @@ Partition Schedule::partition(Step step) const {
   return at < 0 ? Partition{members_} : partition_at(at);
 }
 
+Schedule Schedule::with(const Meetings& meetings) const {
+  check(meetings.every >= 1, "groups that meet more than once in a step");
+  Schedule schedule = *this;
+  schedule.meetings_ = meetings;
+  return schedule;
+}
+
+std::optional<Step> Schedule::meeting(Step step) const {
+  const std::int64_t steps = step.value + 1;
+  if (steps % meetings_.every != 0) return std::nullopt;
+  return Step{steps / meetings_.every - 1};
+}
+
 Schedule make_schedule(const ScheduleOptions& options, int workers) {
   if (workers < 1)
     throw UsageError(concat("a schedule needs at least one worker, not ", workers, "."));

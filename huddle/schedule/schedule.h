@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -30,6 +31,13 @@ class Schedule {
   struct Extras {
     int global_every = 0;   // 0: never.
     std::string note = "";  // See note().
+  };
+
+  // When its groups meet in a run. Told by whoever uses the schedule; its own steps count meetings.
+  struct Meetings {
+    std::int64_t every = 1;  // After every so-manieth step of training.
+    bool late = false;       // What a group averages arrives at the next meeting only.
+    bool operator==(const Meetings&) const = default;
   };
 
   // The member at position i takes the pattern's place i. Throws UsageError where the period is
@@ -69,6 +77,12 @@ class Schedule {
   // The pattern if it is a random one, else null.
   const RandomPattern* random() const { return std::get_if<RandomPattern>(&pattern_); }
 
+  Schedule with(const Meetings& meetings) const;
+  const Meetings& meetings() const { return meetings_; }
+
+  // By which of its steps workers meet after `step` of training; nothing where they do not.
+  std::optional<Step> meeting(Step step) const;
+
   // One sentence where something else was chosen than the options seem to say; else empty.
   const std::string& note() const { return extras_.note; }
 
@@ -80,6 +94,7 @@ class Schedule {
   SchedulePattern pattern_;
   Group members_;
   Extras extras_;
+  Meetings meetings_;
   std::int64_t period_ = 0;
 };
 

@@ -31,6 +31,7 @@ class ScheduledAveraging final : public Strategy {
   void gradients_ready(Step step, const Bucket& bucket) override {
     if (!overlaps_) return;
     replica_.update(bucket.range);
+    if (!schedule_.meeting(step)) return;
     in_flight_.start(kScheduleLane, [this, step, bucket](Endpoint& lane) {
       return beside_.model(lane, group_of(step), step.value, bucket);
     });
@@ -48,10 +49,14 @@ class ScheduledAveraging final : public Strategy {
   }
 
  private:
-  Group group_of(Step step) const { return schedule_.group_of(endpoint_.self(), step); }
+  Group group_of(Step step) const {
+    const auto meeting = schedule_.meeting(step);
+    return meeting ? schedule_.group_of(endpoint_.self(), *meeting) : Group({endpoint_.self()});
+  }
 
   // x_i <- mean of x_j over the group; what already travels beside backward lands here.
   void average_models(Step step) {
+    if (!schedule_.meeting(step)) return;
     const Time from = endpoint_.now();
     if (!overlaps_)
       for (const Bucket& bucket : replica_.buckets())

@@ -8,6 +8,16 @@
 // group average leaves the mean of all models as it was: the mean moves as under synchronous SGD,
 // and only the workers' spread around it differs.
 //
+// With `every=k` groups meet at every k-th step only. With `hide=step` the average of one meeting
+// travels until the next (late_average.h), so a step costs the longer of computing and exchanging:
+//
+//   x_i <- local optimizer step
+//   x_i <- x_i + (m - s_i)         m: the mean of what the group of the last meeting sent, s_i: own
+//   s_i <- x_i, which travels      to the group of this one
+//
+// With y the models right after a correction that is y <- y W - lr * g(y), D-PSGD's recurrence with
+// a changing W, against (y - lr * g(y)) W without hiding. Ours; no paper has it.
+//
 // Cost per step: one average in a group of n (a pair: M bytes, 1 message in sequence; a ring:
 // 2(n-1)/n M, 2(n-1) messages).
 
@@ -36,6 +46,10 @@ struct ScheduledOptions {
 
 std::unique_ptr<Strategy> make_scheduled(const Schedule& schedule, const ScheduledOptions& options,
                                          const StrategyContext& context);
+
+std::unique_ptr<Strategy> make_hidden_groups(const Schedule& schedule,
+                                             const ScheduledOptions& options,
+                                             const StrategyContext& context);
 
 // The ablation: gradients instead of models are averaged in the groups. Models drift apart.
 std::unique_ptr<Strategy> make_scheduled_gradients(const Schedule& schedule,

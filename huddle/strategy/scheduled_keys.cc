@@ -21,6 +21,15 @@ std::vector<KeyInfo> scheduled_keys() {
           choice_key("overlap", "none",
                      "backward: a bucket is stepped and travels while backward goes on below it",
                      {"none", "backward"}),
+          choice_key("hide", "none",
+                     "step: the average of a meeting travels until the next one; a step costs the "
+                     "longer of computing and exchanging (ours)",
+                     {"none", "step"}),
+          {.name = "every",
+           .fallback = "1",
+           .help = "groups meet at every so-manieth step",
+           .minimum = 1,
+           .maximum = 10000},
           {.name = "buckets",
            .fallback = "1",
            .help = "how many buckets the model travels in",
@@ -29,6 +38,8 @@ std::vector<KeyInfo> scheduled_keys() {
           choice_key("algorithm", "ring", "how a group averages; pairs always exchange directly",
                      algorithm_names())};
 }
+
+bool hides(const Options& options) { return options.text("hide") == "step"; }
 
 ScheduledOptions scheduled_options(const Options& options) {
   return {.order = options.text("order") == "before" ? ScheduledOptions::Order::before
@@ -89,16 +100,50 @@ void check_overlap(const Options& options, const StrategySetting& setting) {
                 "behind; use buckets=4");
 }
 
+void check_hide(const Options& options) {
+  if (options.text("overlap") == "backward")
+    throw UsageError(
+        "hide=step lets the whole model travel behind the next step, which overlap=backward cannot "
+        "hide any further: leave overlap out.");
+  if (options.text("payload") == "gradient")
+    throw UsageError(
+        "hide=step lets models travel, and gradients one step late do not train: use "
+        "payload=model.");
+  if (options.text("order") == "before")
+    throw UsageError(
+        "hide=step corrects models after the local step, so it goes with order=after only.");
+  refuse_idle(options, "buckets",
+              "hide=step lets the model travel as a whole, behind a whole step; use "
+              "overlap=backward for buckets");
+}
+
+// Throws UsageError where a run would be over before its first meeting.
+void check_every(const Options& options, const StrategySetting& setting) {
+  const std::int64_t every = options.integer("every");
+  if (options.text("payload") == "gradient")
+    refuse_idle(options, "every", "payload=gradient averages at every step; use payload=model");
+  if (setting.steps == 0 || every <= setting.steps) return;
+  throw UsageError(concat("every is ", every, ", but the run has ", setting.steps,
+                          setting.steps == 1 ? " step" : " steps",
+                          ", so its groups would never meet; give every=", setting.steps,
+                          " or less."));
+}
+
 MakeStrategy prepare(const Schedule& schedule, const Options& options,
                      const StrategySetting& setting) {
   check_groups(schedule, options, setting);
   check_slots(options, setting);
   if (options.text("overlap") == "backward") check_overlap(options, setting);
+  check_every(options, setting);
+  if (hides(options)) check_hide(options);
   const bool by_gradients = options.text("payload") == "gradient";
   if (by_gradients) check_gradients(options);
   return [schedule, chosen = scheduled_options(options),
-          make = by_gradients ? make_scheduled_gradients : make_scheduled](
-             const StrategyContext& context) { return make(schedule, chosen, context); };
+          make = by_gradients     ? make_scheduled_gradients
+                 : hides(options) ? make_hidden_groups
+                                  : make_scheduled](const StrategyContext& context) {
+    return make(schedule, chosen, context);
+  };
 }
 
 }  // namespace
@@ -112,12 +157,16 @@ std::map<std::string, double> schedule_figures(const Schedule& schedule, WorkerI
 StrategyEntry scheduled_entry(SpecInfo info,
                               std::function<Schedule(const Options&, const Cluster&)> schedule) {
   for (KeyInfo& key : scheduled_keys()) info.keys.push_back(std::move(key));
+  const auto with_meetings = [schedule](const Options& options, const Cluster& cluster) {
+    return schedule(options, cluster)
+        .with({.every = options.integer("every"), .late = hides(options)});
+  };
   return {.info = std::move(info),
           .prepare =
-              [schedule](const Options& options, const StrategySetting& setting) {
-                return prepare(schedule(options, setting.cluster), options, setting);
+              [with_meetings](const Options& options, const StrategySetting& setting) {
+                return prepare(with_meetings(options, setting.cluster), options, setting);
               },
-          .schedule = schedule};
+          .schedule = with_meetings};
 }
 
 }  // namespace huddle

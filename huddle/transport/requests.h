@@ -40,7 +40,8 @@ Pending send_request(Endpoint& endpoint, WorkerId to, Lane lane, const Request& 
   return endpoint.send(to, request_tag(lane), to_tensor(Numbered<Request>{number, request}));
 }
 
-// One worker's side, used by its own thread. At most one request waits for its reply at a time.
+// One worker's side, used by its own thread, or by one program beside it while the worker leaves
+// it alone. At most one request waits for its reply at a time.
 // Endpoint and service outlive it.
 template <typename Request, typename Reply>
 class Client {
@@ -49,10 +50,13 @@ class Client {
   Client(Endpoint& endpoint, Service& service, Lane lane, std::size_t reply_size = size_of<Reply>())
       : endpoint_(endpoint), service_(service), lane_(lane), reply_size_(reply_size) {}
 
-  void ask(const Request& request) {
+  void ask(const Request& request) { ask(endpoint_, request); }
+
+  // The same by a program beside the worker, with its own endpoint; it gets the reply, too.
+  void ask(Endpoint& beside, const Request& request) {
     reply_ = room_for(reply_size_);
-    replied_ = endpoint_.receive(service_.home(), reply_tag(lane_, requests_), reply_);
-    send(request);
+    replied_ = beside.receive(service_.home(), reply_tag(lane_, requests_), reply_);
+    send(beside, request);
   }
 
   // To the last `ask`. Waits for it. REQUIRES: an `ask` that has had no reply.
@@ -63,13 +67,13 @@ class Client {
 
   // Waits until the request has left.
   void tell(const Request& request) {
-    send(request);
+    send(endpoint_, request);
     service_.wait(sent_);
   }
 
  private:
-  void send(const Request& request) {
-    sent_ = send_request(endpoint_, service_.home(), lane_, request, requests_++);
+  void send(Endpoint& from, const Request& request) {
+    sent_ = send_request(from, service_.home(), lane_, request, requests_++);
   }
 
   Endpoint& endpoint_;

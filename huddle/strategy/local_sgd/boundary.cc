@@ -35,13 +35,13 @@ Boundary::Boundary(const Composition& parts, const StrategyContext& context)
       reference_(like(replica_.parameters(), has_outer(parts) || sends_delta(parts) ||
                                                  parts.merge == Merge::keep_displacement)),
       velocity_(like(replica_.parameters(), overwrites(parts) && has_outer(parts))),
-      statistics_travelling_(like(replica_.statistics(), statistics_travel_late(parts))),
-      statistics_sent_(like(replica_.statistics(), statistics_travel_late(parts))),
+      statistics_(statistics_travel_late(parts) ? LateValues::of(replica_.statistics())
+                                                : LateValues()),
       exchange_(replica_, averaging_by(parts.algorithm, context),
                 {.slots = parts.slots,
                  .statistics = parts.statistics,
                  .in_place_of_parameters = travelling_,
-                 .in_place_of_statistics = statistics_travelling_},
+                 .in_place_of_statistics = statistics_.average},
                 kRoundLane),
       in_flight_(context.endpoint, context.meter, context.averaging.deadline) {
   check(why_undefined(parts).empty(), "a boundary of parts that do not go together");
@@ -52,15 +52,13 @@ void Boundary::start() {
   for (const at::Tensor& buffer : {travelling_, reference_})
     if (buffer.defined()) buffer.copy_(replica_.parameters());
   if (velocity_.defined()) velocity_.zero_();
-  for (const at::Tensor& buffer : {statistics_travelling_, statistics_sent_})
-    if (buffer.defined()) buffer.copy_(replica_.statistics());
+  if (statistics_.average.defined()) statistics_.start();
   previous_rate_ = 0;
 }
 
 void Boundary::run(std::int64_t number, const Group& group) {
   in_flight_.settle(endpoint_.now());
-  if (statistics_travelling_.defined())
-    keep_displacement(replica_.statistics(), statistics_travelling_, statistics_sent_);
+  if (statistics_.average.defined()) statistics_.correct();
   overwrites(parts_) ? overwrite(number, group) : pull(number, group);
   if (parts_.slots == SlotPolicy::reset) replica_.reset_slots();
   previous_rate_ = replica_.learning_rate();
@@ -80,7 +78,7 @@ void Boundary::overwrite(std::int64_t number, const Group& group) {
 void Boundary::pull(std::int64_t number, const Group& group) {
   const at::Tensor& x = replica_.parameters();
   if (parts_.merge == Merge::keep_displacement)
-    keep_displacement(x, travelling_, reference_);
+    LateValues{x, travelling_, reference_}.correct();
   else if (parts_.payload == RoundPayload::elastic)
     pull_elastically(x, travelling_, parts_.alpha, endpoint_.workers());
   else
@@ -120,8 +118,8 @@ std::map<std::string, at::Tensor> Boundary::tensors() const {
   std::map<std::string, at::Tensor> tensors = {{"travelling", travelling_},
                                                {"reference", reference_},
                                                {"velocity", velocity_},
-                                               {"statistics_travelling", statistics_travelling_},
-                                               {"statistics_sent", statistics_sent_}};
+                                               {"statistics_travelling", statistics_.average},
+                                               {"statistics_sent", statistics_.sent}};
   std::erase_if(tensors, [](const auto& entry) { return !entry.second.defined(); });
   return tensors;
 }

@@ -20,6 +20,7 @@
 #include <string>
 
 #include "huddle/replica/averages_in_flight.h"
+#include "huddle/replica/late_values.h"
 #include "huddle/strategy/entry.h"
 #include "huddle/strategy/local_sgd/composition.h"
 
@@ -65,8 +66,7 @@ class Boundary {
   const at::Tensor travelling_;  // A proposal that becomes the anchor, or a delta; else the model.
   const at::Tensor reference_;   // The common model; the anchor before; or what this worker sent.
   const at::Tensor velocity_;    // The outer optimizer's.
-  const at::Tensor statistics_travelling_;
-  const at::Tensor statistics_sent_;
+  const LateValues statistics_;  // Where they arrive a round late.
   double previous_rate_ = 0;  // The learning rate at the last boundary; 0: there was none.
 
   ReplicaExchange exchange_;

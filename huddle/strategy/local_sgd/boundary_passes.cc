@@ -1,35 +1,10 @@
 #include "huddle/strategy/local_sgd/boundary_passes.h"
 
-#include <c10/core/ScalarType.h>
-#include <c10/util/BFloat16.h>
-
-#include <initializer_list>
-
 #include "huddle/base/error.h"
+#include "huddle/replica/flat_pass.h"
 
 namespace huddle {
 namespace {
-
-template <typename Value>
-Value* data(const at::Tensor& tensor) {
-  return tensor.defined() ? static_cast<Value*>(tensor.mutable_data_ptr()) : nullptr;
-}
-
-// Calls run(Value{}, Real{}) with the type in which the tensors hold their values and the one to
-// compute in; not at all for meta tensors.
-template <typename Run>
-void with_types(std::initializer_list<at::Tensor> tensors, Run&& run) {
-  const at::Tensor& first = *tensors.begin();
-  for (const at::Tensor& each : tensors)
-    check(!each.defined() || (each.sizes() == first.sizes() && each.dtype() == first.dtype()),
-          "the tensors of a boundary differ in size or type");
-  if (first.is_meta()) return;
-  check(first.is_cpu(), "boundaries compute on the CPU");
-  if (first.scalar_type() == at::kFloat) return run(float{}, float{});
-  if (first.scalar_type() == at::kDouble) return run(double{}, double{});
-  check(first.scalar_type() == at::kBFloat16, "a type that is not averaged");
-  run(c10::BFloat16{}, float{});
-}
 
 // The loops below compute on `Real` and leave rounding to `Value` to the assignment. Their operands
 // never overlap, and saying so lets the compiler use vector instructions.
@@ -65,15 +40,6 @@ void pull_elastically_loop(Value* __restrict x, Value* __restrict anchor, std::i
     const Real z = static_cast<Real>(anchor[i]);
     x[i] = static_cast<Value>(own + alpha * (z - own));
     anchor[i] = static_cast<Value>(z + all_alpha * (own - z));
-  }
-}
-
-template <typename Real, typename Value>
-void keep_displacement_loop(Value* __restrict x, Value* __restrict average, Value* __restrict sent,
-                            std::int64_t size) {
-  for (std::int64_t i = 0; i < size; ++i) {
-    const Real moved = static_cast<Real>(x[i]) - static_cast<Real>(sent[i]);
-    x[i] = average[i] = sent[i] = static_cast<Value>(static_cast<Real>(average[i]) + moved);
   }
 }
 
@@ -118,13 +84,6 @@ void pull_elastically(const at::Tensor& x, const at::Tensor& anchor, double alph
   with_types({x, anchor}, [&]<typename Value, typename Real>(Value, Real) {
     pull_elastically_loop(data<Value>(x), data<Value>(anchor), x.numel(), static_cast<Real>(alpha),
                           static_cast<Real>(workers * alpha));
-  });
-}
-
-void keep_displacement(const at::Tensor& x, const at::Tensor& average, const at::Tensor& sent) {
-  with_types({x, average, sent}, [&]<typename Value, typename Real>(Value, Real) {
-    keep_displacement_loop<Real>(data<Value>(x), data<Value>(average), data<Value>(sent),
-                                 x.numel());
   });
 }
 

@@ -30,9 +30,6 @@ void pull_back(const PullBack& how, const at::Tensor& x, const at::Tensor& ancho
 // The mean of everybody's `anchor` is z moved by alpha (x_i - z) for each i.
 void pull_elastically(const at::Tensor& x, const at::Tensor& anchor, double alpha, int workers);
 
-// CoCoD-SGD:  x <- average + (x - sent);  then both are x, the one to travel and the one to compare
-// with.
-void keep_displacement(const at::Tensor& x, const at::Tensor& average, const at::Tensor& sent);
 
 // How the common model takes a step by D.
 struct OuterStep {

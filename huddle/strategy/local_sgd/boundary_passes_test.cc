@@ -8,6 +8,7 @@
 
 #include "huddle/base/error.h"
 #include "huddle/base/random.h"
+#include "huddle/replica/late_values.h"
 
 namespace huddle {
 namespace {
@@ -79,7 +80,7 @@ TEST_P(BoundaryPasses, KeepsTheDisplacement) {
     const at::Tensor average = some(size);
     const at::Tensor sent = some(size);
     const at::Tensor expected = exact(average) + exact(x) - exact(sent);
-    keep_displacement(x, average, sent);
+    LateValues{x, average, sent}.correct();
     expect_near(x, expected);
     EXPECT_TRUE(at::equal(average, x));
     EXPECT_TRUE(at::equal(sent, x));
@@ -123,7 +124,7 @@ TEST(BoundaryPassesOnMeta, ReturnAtOnce) {
 
 TEST(BoundaryPassesOnMismatches, AreRefused) {
   EXPECT_THROW(pull_back({}, at::zeros({2}), at::zeros({3}), {}), LogicError);
-  EXPECT_THROW(keep_displacement(at::zeros({2}), at::zeros({2}), at::zeros({2}, at::kDouble)),
+  EXPECT_THROW((LateValues{at::zeros({2}), at::zeros({2}), at::zeros({2}, at::kDouble)}.correct()),
                LogicError);
 }
 

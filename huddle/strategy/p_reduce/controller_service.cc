@@ -27,8 +27,8 @@ void ControllerService::start(std::int64_t steps, std::int64_t done) {
   service_.start([controller = controller_.get()](Endpoint& beside) { controller->serve(beside); });
 }
 
-Assignment ControllerService::ask(const Request& request) {
-  client_.ask(request);
+Assignment ControllerService::ask(Endpoint& beside, const Request& request) {
+  client_.ask(beside, request);
   const Assignment given = client_.reply();
   if (given.group.size() == 0)
     throw TransportError(concat("worker ", endpoint_.self().value,

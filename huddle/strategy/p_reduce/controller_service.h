@@ -26,7 +26,10 @@ class ControllerService {
 
   // Waits for a group. Throws PeerLost that names the controller if its home is lost, and
   // TransportError if the controller has given this worker up.
-  Assignment ask(const Request& request);
+  Assignment ask(const Request& request) { return ask(endpoint_, request); }
+
+  // The same by a program beside the worker, which waits in its place.
+  Assignment ask(Endpoint& beside, const Request& request);
 
   // Takes no further part. The home waits until nobody does.
   void leave();

@@ -30,6 +30,10 @@ SpecInfo info() {
                 .help = "of dynamic weights: what a model counts for each step that it is behind",
                 .maximum = 1,
                 .ends = KeyInfo::Ends::excluded},
+               choice_key("hide", "none",
+                          "step: a worker goes on while its group meets; needs weights=constant "
+                          "(ours)",
+                          {"none", "step"}),
                choice_key("filter", "on", "on: groups are changed where they would isolate workers",
                           {"on", "off"}),
                {.name = "window",
@@ -85,14 +89,20 @@ MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
     for (const char* key : {"policy", "decay"})
       refuse_idle(options, key,
                   "weights=constant lets all members count alike; use weights=dynamic");
+  const bool hides = options.text("hide") == "step";
+  if (hides && chosen.weights)
+    throw UsageError(
+        "hide=step keeps the mean of all models only where all members of a group count alike: add "
+        "weights=constant.");
   if (options.text("filter") == "off")
     refuse_idle(options, "window", "filter=off looks at no groups of the past; use filter=on");
-  return [chosen](const StrategyContext& context) {
+  return [chosen,
+          make = hides ? make_hidden_p_reduce : make_p_reduce](const StrategyContext& context) {
     if (context.steps < 1)
       throw UsageError(
           "p_reduce ends a run by the steps of all workers together, so it must know how many each "
           "is to take: set AttachOptions::steps, for example to 1000.");
-    return make_p_reduce(chosen, context);
+    return make(chosen, context);
   };
 }
 

@@ -16,7 +16,8 @@ class PReduce final : public Strategy {
       : endpoint_(context.endpoint),
         meter_(context.meter),
         steps_asked_(context.steps),
-        average_(context.endpoint, context.replica, averaging_by(options.algorithm, context)),
+        replica_(context.replica),
+        exchange_(context.replica, averaging_by(options.algorithm, context), {}),
         controller_(options.groups, options.weights, context) {
     context.replica.cut(1);
   }
@@ -61,7 +62,7 @@ class PReduce final : public Strategy {
   // the group counts as waiting, like waiting for the members' first bytes.
   std::optional<WorkerId> average(const Assignment& given, Time from) {
     try {
-      Exchange exchange = average_.run(given);
+      Exchange exchange = average_partially(endpoint_, exchange_, replica_, given);
       exchange.begin = from;
       meter_.blocked(exchange);
       return std::nullopt;
@@ -83,7 +84,8 @@ class PReduce final : public Strategy {
   Endpoint& endpoint_;
   Meter& meter_;
   const std::int64_t steps_asked_;
-  PartialAverage average_;
+  const Replica& replica_;
+  ReplicaExchange exchange_;
   std::int64_t iteration_ = 0;    // k.
   std::int64_t steps_done_ = 0;   // Of the run: all workers' steps over their number.
   ControllerService controller_;  // Last: it ends before what it uses.

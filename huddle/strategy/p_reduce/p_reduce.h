@@ -8,7 +8,14 @@
 // have taken their steps, whoever took them. Paper: SIGMOD 2021, DOI 10.1145/3448016.3452773; what
 // is published and what is ours: docs/strategies/p_reduce.md.
 //
-// Cost per step: one average in a group of P, and two control messages in sequence.
+// With `hide=step` a worker reports and goes on computing; what its group agrees on meanwhile is
+// added after its next step (late_average.h). Ours; no paper has it:
+//
+//   x_i <- local optimizer step;  x_i <- x_i + (m - s_i) of its previous group, waiting for it if
+//   need be;  s_i <- x_i, report ready, go on
+//
+// Cost per step: one average in a group of P, and two control messages in sequence; hidden, where
+// computing takes longer.
 //
 // Loss: a member that loses a peer in the middle of an average keeps its own model and asks for
 // another group; only the loss of the controller's home ends the run.
@@ -30,6 +37,11 @@ struct PReduceOptions {
 
 std::unique_ptr<Strategy> make_p_reduce(const PReduceOptions& options,
                                         const StrategyContext& context);
+
+// With `hide=step`. REQUIRES: constant weights; with others the corrections of a group do not add
+// up to zero.
+std::unique_ptr<Strategy> make_hidden_p_reduce(const PReduceOptions& options,
+                                               const StrategyContext& context);
 
 StrategyEntry p_reduce_entry();
 

@@ -50,6 +50,10 @@ struct Result {
   }
 };
 
+// The group's size, and the same while workers go on.
+const char* const kBothForms[] = {"p_reduce:group=3",
+                                  "p_reduce:group=3,weights=constant,hide=step"};
+
 Archive archive_after(std::int64_t steps) {
   return {.tensors = {}, .numbers = {{"p_reduce_iteration", steps}, {"p_reduce_steps", steps}}};
 }
@@ -144,7 +148,8 @@ TEST(PReduce, AveragesStatisticsToo) {
 }
 
 TEST(PReduce, EndsWhenAllWorkersTogetherHaveTakenTheirSteps) {
-  for (const char* spec : {"p_reduce:group=2", "p_reduce:group=3,filter=off", "p_reduce"}) {
+  for (const char* spec : {"p_reduce:group=2", "p_reduce:group=3,filter=off", "p_reduce",
+                           "p_reduce:group=2,weights=constant,hide=step"}) {
     const Result result = run({.spec = spec, .workers = 5, .steps = 40});
     EXPECT_GE(result.steps(), 5 * 40) << spec;
     EXPECT_LE(result.steps(), 5 * 40 + 4) << spec;
@@ -237,6 +242,7 @@ TEST(PReduce, RefusesWhatCannotWork) {
       {"p_reduce:group=3,window=4,filter=off", "use filter=on, or leave window out"},
       {"p_reduce:weights=constant,decay=0.5", "use weights=dynamic, or leave decay out"},
       {"p_reduce:weights=constant,policy=skip", "use weights=dynamic, or leave policy out"},
+      {"p_reduce:hide=step", "add weights=constant"},
   };
   for (const auto& [spec, reason] : refused)
     EXPECT_NE(refusal(spec, 8).find(reason), std::string::npos) << spec << ": " << refusal(spec, 8);
@@ -247,11 +253,11 @@ TEST(PReduce, RefusesWhatCannotWork) {
 // survivors take the steps that the lost worker does not.
 TEST(PReduce, GoesOnWhenAWorkerDiesAtAnyMoment) {
   Random random(11);
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 20; ++round) {
     const WorkerId victim{1 + round % 4};
     const Time time = 0.002 + 0.03 * random.uniform();
     const Result result =
-        run({.spec = "p_reduce:group=3",
+        run({.spec = kBothForms[round / 10],
              .workers = 5,
              .steps = 20,
              .size = 200'000,
@@ -262,7 +268,7 @@ TEST(PReduce, GoesOnWhenAWorkerDiesAtAnyMoment) {
     EXPECT_EQ(result.losses[0].worker, victim);
     EXPECT_NE(result.losses[0].reason.find("worker " + std::to_string(victim.value) + " died"),
               std::string::npos);
-    EXPECT_GE(result.steps(), 5 * 20 - 1);  // The victim's last step may have had no group.
+    EXPECT_GE(result.steps(), 5 * 20 - 2);  // The victim's last steps may have had no group.
     EXPECT_LE(result.steps(), 5 * 20 + 4);
     for (std::size_t worker = 0; worker < 5; ++worker)
       EXPECT_EQ(result.workers[worker].parameters.defined(),
@@ -272,15 +278,16 @@ TEST(PReduce, GoesOnWhenAWorkerDiesAtAnyMoment) {
 
 // After each of its operations in one step: the request, the wait for a group, the average.
 TEST(PReduce, GoesOnWhenAWorkerDiesInsideAnExchange) {
-  for (int operations = 0; operations < 6; ++operations) {
+  for (int round = 0; round < 12; ++round) {
+    const int operations = round % 6;
     const Result result =
-        run({.spec = "p_reduce:group=3",
+        run({.spec = kBothForms[round / 6],
              .workers = 4,
              .steps = 15,
              .deaths = {{.worker = {2}, .step = {4}, .after_operations = operations}},
              .native = ThreadsOptions::Native::off});
     ASSERT_EQ(result.losses.size(), 1u) << operations;
-    EXPECT_GE(result.steps(), 4 * 15 - 1);
+    EXPECT_GE(result.steps(), 4 * 15 - 2);
     EXPECT_FALSE(result.workers[2].parameters.defined());
   }
 }
@@ -297,13 +304,40 @@ TEST(PReduce, GoesOnAloneWhenEverybodyElseDies) {
 }
 
 TEST(PReduce, NamesTheControllerWhenItsWorkerDies) {
-  try {
-    run({.workers = 4, .deaths = {{.worker = {0}, .step = {5}}}});
-    FAIL() << "nobody noticed";
-  } catch (const PeerLost& lost) {
-    EXPECT_EQ(lost.peer(), WorkerId{0});
-    EXPECT_NE(std::string(lost.what()).find("worker 0 ran the controller"), std::string::npos);
-    EXPECT_NE(std::string(lost.what()).find("worker 0 died at step 5"), std::string::npos);
+  for (const char* spec : kBothForms) try {
+      run({.spec = spec, .workers = 4, .deaths = {{.worker = {0}, .step = {5}}}});
+      FAIL() << "nobody noticed";
+    } catch (const PeerLost& lost) {
+      EXPECT_EQ(lost.peer(), WorkerId{0});
+      EXPECT_NE(std::string(lost.what()).find("worker 0 ran the controller"), std::string::npos);
+      EXPECT_NE(std::string(lost.what()).find("worker 0 died at step 5"), std::string::npos);
+    }
+}
+
+TEST(HiddenPReduce, WithEverybodyInOneGroupIsCocod) {
+  for (const int workers : {2, 3, 5}) {
+    const std::string group = std::to_string(workers);
+    const Result hidden =
+        run({.spec = "p_reduce:weights=constant,hide=step,group=" + group, .workers = workers});
+    const Result cocod = run({.spec = "cocod:tau=1,algorithm=default", .workers = workers});
+    EXPECT_EQ(hidden.steps(), workers * 12);
+    // At its end cocod does not take what is under way, and p_reduce reports one step less.
+    EXPECT_EQ(difference(hidden, cocod), 0) << workers;
+  }
+}
+
+TEST(HiddenPReduce, LosesNoUpdateAndLeavesTheMeanAsItWas) {
+  for (const char* spec : {"p_reduce:weights=constant,hide=step,group=2",
+                           "p_reduce:weights=constant,hide=step,group=3,filter=off"}) {
+    const Descended moved = descend({.spec = spec,
+                                     .workers = 6,
+                                     .steps = 60,
+                                     .update = {.learning_rate = 1},
+                                     .gradient = own_number_once,
+                                     .compute = 0.0002,
+                                     .run_steps = 1000});
+    EXPECT_NEAR(first_of(mean_of(moved.parameters)), -2.5, 1e-9) << spec;
+    EXPECT_LT(spread(moved.parameters), 0.5) << spec;
   }
 }
 

@@ -11,21 +11,10 @@
 
 namespace huddle {
 
-class PartialAverage {
- public:
-  // The endpoint and the replica outlive this.
-  PartialAverage(Endpoint& endpoint, const Replica& replica, const Averaging& how)
-      : endpoint_(endpoint), replica_(replica), exchange_(replica, how, {}) {}
-
-  // Every member calls this with the same assignment. Throws PeerLost or Timeout with the replica
-  // as it was. Once the parameters are averaged the group is done: who loses a peer only after that
-  // keeps its own statistics and goes on.
-  Exchange run(const Assignment& given);
-
- private:
-  Endpoint& endpoint_;
-  const Replica& replica_;
-  ReplicaExchange exchange_;
-};
+// Every member calls this with the same assignment; `exchange` is of `replica`. Throws PeerLost or
+// Timeout with what travels as it was. Once the parameters are averaged the group is done: who
+// loses a peer only after that keeps its own statistics and goes on.
+Exchange average_partially(Endpoint& endpoint, ReplicaExchange& exchange, const Replica& replica,
+                           const Assignment& given);
 
 }  // namespace huddle

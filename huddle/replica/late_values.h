@@ -1,0 +1,33 @@
+// Values that a group averages while their worker goes on changing them.
+//
+//   sent <- values;  the group's average of everybody's `sent` travels
+//   values <- average + (values - sent)      when it has arrived: what was done since then is kept
+//
+// The corrections of a group add up to zero, so the mean of all workers is what it would be without
+// delay. One average at a time: a second one would correct the same disagreement again, and
+// training diverges.
+
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace huddle {
+
+// Meta tensors have no numbers: everything here returns at once for them.
+struct LateValues {
+  at::Tensor values;   // The worker's.
+  at::Tensor average;  // What travels; once it has arrived, the average.
+  at::Tensor sent;     // What this worker sent.
+
+  // With buffers of its own.
+  static LateValues of(const at::Tensor& values);
+
+  // Nothing is under way, and nothing to correct.
+  void start() const;
+
+  // Takes what has arrived; all three are equal then, and `average` may leave. One pass over
+  // memory. bfloat16 is computed in float32.
+  void correct() const;
+};
+
+}  // namespace huddle
