@@ -105,13 +105,15 @@ void check_run(KnownClasses& known, const ScenarioCase& one, const WorkloadOptio
   cluster.validate();
 }
 
-// Sums in another order round otherwise, which is no difference between strategies.
-std::string values_of(const std::string& strategy) {
+// Sums in another order round otherwise, which is no difference between strategies. Which groups
+// form may depend on the network.
+std::string values_of(const std::string& strategy, const Cluster& cluster) {
   Spec spec = parse_spec(strategy);
   for (const char* key : {"algorithm", "buckets", "lanes"}) spec.values.erase(key);
   const auto overlap = spec.values.find("overlap");
   if (overlap != spec.values.end() && overlap->second != "round") spec.values.erase(overlap);
-  return to_string(spec);
+  if (!is_among(strategies_with_schedule(), spec.name)) return to_string(spec);
+  return concat(to_string(spec), " by schedule ", schedule_of(strategy, cluster).pattern().index());
 }
 
 }  // namespace

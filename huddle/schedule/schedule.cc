@@ -246,6 +246,13 @@ Schedule Schedule::with(const Meetings& meetings) const {
   return schedule;
 }
 
+Schedule Schedule::with_note(const std::string& sentence) const {
+  Schedule schedule = *this;
+  std::string& note = schedule.extras_.note;
+  note = note.empty() || sentence.empty() ? sentence + note : sentence + " " + note;
+  return schedule;
+}
+
 std::optional<Step> Schedule::meeting(Step step) const {
   const std::int64_t steps = step.value + 1;
   if (steps % meetings_.every != 0) return std::nullopt;

@@ -83,7 +83,11 @@ class Schedule {
   // By which of its steps workers meet after `step` of training; nothing where they do not.
   std::optional<Step> meeting(Step step) const;
 
-  // One sentence where something else was chosen than the options seem to say; else empty.
+  // Puts a sentence before the note.
+  Schedule with_note(const std::string& sentence) const;
+
+  // In sentences: what was chosen where the options leave a choice, or seem to say something else;
+  // else empty.
   const std::string& note() const { return extras_.note; }
 
  private:

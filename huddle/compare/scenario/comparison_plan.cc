@@ -128,7 +128,7 @@ class Planner {
   Key key_of(const PlannedRun& run, WorkloadOptions all) const {
     all.erase("timing_only");
     const Cluster& cluster = case_of(run).cluster;
-    return {rules_.values_of(strategy_of(run).run),
+    return {rules_.values_of(strategy_of(run).run, cluster),
             std::move(all),
             run.seed,
             cluster.workers,

@@ -60,9 +60,9 @@ struct PlanRules {
   std::vector<std::string> keys_of_length;  // ... and with which a run is not timed apart: epochs,
                                             // whose number of steps depends on the data.
   std::function<bool(const std::string& strategy)> has_own_pace;
-  // The strategy without the keys that only say how and when its messages travel: strategies that
-  // are equal then are trained once.
-  std::function<std::string(const std::string& strategy)> values_of;
+  // The strategy without the keys that only say how and when its messages travel, and with what the
+  // cluster chooses for it: strategies that are equal then are trained once.
+  std::function<std::string(const std::string& strategy, const Cluster& cluster)> values_of;
 };
 
 // What is tuned of a scenario, judged by held-out samples: the rates of a strategy that has several

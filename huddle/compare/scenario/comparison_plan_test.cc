@@ -30,7 +30,7 @@ ComparisonPlan plan(const Scenario& scenario, PlanRules rules = {}) {
   rules.keys_of_values = {"batch", "data", "evaluate_every", "holdout", "lr", "model", "nesterov"};
   rules.keys_of_length = {"accumulate", "epochs"};
   rules.has_own_pace = [](const std::string& strategy) { return strategy.starts_with("asp"); };
-  rules.values_of = [](const std::string& strategy) {
+  rules.values_of = [](const std::string& strategy, const Cluster&) {
     return strategy.substr(0, strategy.find(":buckets"));
   };
   return plan_comparison(scenario, rules);

@@ -17,7 +17,7 @@ namespace {
 
 using Kind = ScheduleOptions::Kind;
 
-constexpr std::string_view kAutoRadices = "auto";
+constexpr std::string_view kAuto = "auto";
 
 // What changes the groups from step to step (schedule_kinds.h); `fixed`, the ablation, does not.
 constexpr std::array<std::pair<std::string_view, Kind>, 6> kKinds = {{{"grid", Kind::grid},
@@ -28,12 +28,15 @@ constexpr std::array<std::pair<std::string_view, Kind>, 6> kKinds = {{{"grid", K
                                                                       {"fixed", Kind::fixed}}};
 
 std::vector<KeyInfo> keys() {
-  std::vector<std::string> kinds;
+  std::vector<std::string> kinds = {std::string(kAuto)};
   for (const auto& [name, kind] : kKinds) kinds.emplace_back(name);
-  return {choice_key("schedule", "grid", "how the groups change from step to step", kinds),
+  return {choice_key("schedule", "auto",
+                     "how the groups change from step to step; auto: rotating where uplinks are "
+                     "narrower than their racks, else grid",
+                     kinds),
           {.name = "radices",
            .type = KeyInfo::Type::text,
-           .fallback = std::string(kAutoRadices),
+           .fallback = std::string(kAuto),
            .help = "sizes of a grid's groups by phase, as 4x4; auto: as square as possible"},
           {.name = "cross_every",
            .fallback = "1",
@@ -58,29 +61,67 @@ void refuse_idle_keys(const ScheduleOptions& options, const Options& given) {
   const bool is_fixed = options.kind == Kind::fixed;
   if (!options.radices.empty() && options.kind != Kind::grid && !is_fixed)
     refuse("radices", "grid");
-  if (options.cross_every != 1 && options.kind != Kind::rotating) refuse("cross_every", "rotating");
+  if (given.is_given("cross_every") && kind != "rotating") refuse("cross_every", "rotating");
   if (options.group != 0 && options.kind != Kind::random && !is_fixed) refuse("group", "random");
   if (given.is_given("seed") && options.kind != Kind::random) refuse("seed", "random");
 }
 
-// Which groups, step by step.
-Schedule schedule_of(const Options& options, const Cluster& cluster) {
+// The narrowest uplink of a rack, in bytes per second.
+double narrowest_uplink(const Topology& topology) {
+  double narrowest = topology.uplink_bytes_per_second;
+  for (const LinkOverride& link : topology.link_overrides)
+    if (link.place.kind == Place::Kind::rack && link.bytes_per_second)
+      narrowest = std::min(narrowest, *link.bytes_per_second);
+  return narrowest;
+}
+
+// A grid lets all workers of a rack cross its uplink at once in every other step; where that is
+// narrower than their own connections together, representatives cross it one at a time.
+bool has_narrow_uplinks(const Topology& topology) {
+  if (topology.rack_count() < 2 || topology.equal_rack_size() < 3) return false;
+  const int hosts = topology.hosts.empty()
+                        ? static_cast<int>(topology.racks.size())
+                        : *std::max_element(topology.hosts.begin(), topology.hosts.end()) + 1;
+  const double rack = topology.nic_bytes_per_second * hosts / topology.rack_count();
+  return narrowest_uplink(topology) < rack;
+}
+
+Kind chosen_kind(const Options& options, const Topology& topology) {
   const std::string& name = options.text("schedule");
+  if (name == kAuto)
+    return !options.is_given("radices") && has_narrow_uplinks(topology) ? Kind::rotating
+                                                                        : Kind::grid;
   const auto kind = std::find_if(kKinds.begin(), kKinds.end(),
                                  [&](const auto& known) { return known.first == name; });
   check(kind != kKinds.end(), "a schedule that the keys do not list");
+  return kind->second;
+}
+
+// Why `auto` chose what it did, where racks gave it a choice.
+std::string reason(const Options& options, Kind kind, const Topology& topology) {
+  if (options.text("schedule") != kAuto || options.is_given("radices") || topology.rack_count() < 2)
+    return "";
+  return kind == Kind::rotating
+             ? "uplinks are narrower than the connections behind them, so one representative of "
+               "each rack crosses them at a time (schedule=rotating)."
+             : "no uplink is narrower than the connections behind it, so groups are those of a "
+               "grid (schedule=grid).";
+}
+
+// Which groups, step by step.
+Schedule schedule_of(const Options& options, const Cluster& cluster) {
+  const Kind kind = chosen_kind(options, cluster.topology);
   const std::string& radices = options.text("radices");
-  const ScheduleOptions chosen{.kind = kind->second,
-                               .radices = radices == kAutoRadices
-                                              ? std::vector<int>()
-                                              : parse_counts("radices", radices, 'x'),
-                               .topology = cluster.topology,
-                               .cross_every = static_cast<int>(options.integer("cross_every")),
-                               .group = static_cast<int>(options.integer("group")),
-                               .global_every = static_cast<int>(options.integer("global_every")),
-                               .seed = static_cast<Random::Seed>(options.integer("seed"))};
+  const ScheduleOptions chosen{
+      .kind = kind,
+      .radices = radices == kAuto ? std::vector<int>() : parse_counts("radices", radices, 'x'),
+      .topology = cluster.topology,
+      .cross_every = static_cast<int>(options.integer("cross_every")),
+      .group = static_cast<int>(options.integer("group")),
+      .global_every = static_cast<int>(options.integer("global_every")),
+      .seed = static_cast<Random::Seed>(options.integer("seed"))};
   refuse_idle_keys(chosen, options);
-  return make_schedule(chosen, cluster.workers);
+  return make_schedule(chosen, cluster.workers).with_note(reason(options, kind, cluster.topology));
 }
 
 }  // namespace

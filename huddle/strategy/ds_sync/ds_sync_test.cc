@@ -34,6 +34,32 @@ TEST(DsSync, ReadsEveryKey) {
   EXPECT_EQ(schedule("sesgd:radix=4,global_every=2", 16).global_every(), 2);
 }
 
+TEST(DsSync, ChoosesItsScheduleByTheTopology) {
+  Cluster cluster;
+  cluster.workers = 16;
+  cluster.topology = in_racks({4, 4, 4, 4});
+  cluster.topology.nic_bytes_per_second = 1e9;
+  const auto chosen = [&](const std::string& spec) {
+    return std::holds_alternative<RotatingPattern>(schedule_of(spec, cluster).pattern())
+               ? "rotating"
+               : "grid";
+  };
+  EXPECT_STREQ(chosen("ds_sync"), "grid") << "an unlimited uplink";
+  cluster.topology.uplink_bytes_per_second = 4e9;
+  EXPECT_STREQ(chosen("ds_sync"), "grid") << "as wide as its rack";
+  EXPECT_NE(schedule_of("ds_sync", cluster).note().find("no uplink is narrower"),
+            std::string::npos);
+  cluster.topology.uplink_bytes_per_second = 3.9e9;
+  EXPECT_STREQ(chosen("ds_sync"), "rotating");
+  EXPECT_NE(schedule_of("ds_sync", cluster).note().find("uplinks are narrower"), std::string::npos);
+  EXPECT_STREQ(chosen("ds_sync:schedule=grid"), "grid");
+  EXPECT_STREQ(chosen("ds_sync:radices=4x4"), "grid");
+  cluster.topology.uplink_bytes_per_second = 4e9;
+  cluster.topology.link_overrides = {
+      {.place = {Place::Kind::rack, 2}, .bytes_per_second = 1e9, .extra_latency = 0}};
+  EXPECT_STREQ(chosen("ds_sync"), "rotating") << "one narrow uplink";
+}
+
 TEST(DsSync, RefusesKeysWithoutMeaning) {
   for (const char* spec : {"ds_sync:schedule=halves,radices=2x2", "ds_sync:cross_every=2",
                            "ds_sync:group=2", "ds_sync:seed=1", "ds_sync:schedule=spiral"})
