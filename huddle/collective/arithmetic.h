@@ -33,6 +33,20 @@ void add(const at::Tensor& sum, const at::Tensor& other);
 // values = sum / divisor, rounded to the values' type.
 void commit(const at::Tensor& values, const at::Tensor& sum, double divisor);
 
+// For formats that are narrower than the sum's type. `errors` may be undefined: they are forgotten
+// then.
+
+// sum = weight * q(values);  errors = values - q(values).
+void contribute_rounded(const at::Tensor& sum, const at::Tensor& errors, const at::Tensor& values,
+                        double weight);
+
+// sent = q(sum), which the sum becomes as well;  errors += sum - q(sum).
+void round_off(const at::Tensor& sent, const at::Tensor& sum, const at::Tensor& errors);
+
+// values = sum / divisor + errors, rounded to the values' type.
+void commit_with_errors(const at::Tensor& values, const at::Tensor& sum, const at::Tensor& errors,
+                        double divisor);
+
 // What combine_in_order needs beside the members' memory; reused from block to block.
 using BlockBuffers = std::vector<std::vector<std::byte>>;
 

@@ -20,6 +20,10 @@ constexpr std::size_t kPlansKept = 256;
 // enough that looking costs nothing, small enough that a slow member holds nobody up.
 constexpr std::int64_t kBlockElements = 32 * 1024;
 
+at::ScalarType wire_type(const Averaging& how, const at::Tensor& tensor) {
+  return how.wire == WireFormat::bf16 ? at::kBFloat16 : sum_type(tensor.scalar_type());
+}
+
 Algorithm algorithm_for(const Averaging& how, const Group& group, const at::Tensor& tensor) {
   return choose(
       how.algorithm, group.size(),
@@ -60,7 +64,7 @@ const Averager::Prepared& Averager::prepare(const Group& group, WorkerId self,
   const Racks racks = racks_for(how_, group);
   const Plan plan = make_plan(algorithm, group.position_of(self), racks, how_.overlap);
   const std::int64_t element_bytes =
-      static_cast<std::int64_t>(c10::elementSize(sum_type(tensor.scalar_type())));
+      static_cast<std::int64_t>(c10::elementSize(wire_type(how_, tensor)));
   const std::int64_t message_elements =
       std::max<std::int64_t>(1, how_.message_bytes / element_bytes);
   Prepared prepared{
@@ -91,7 +95,9 @@ Exchange Averager::average(Endpoint& endpoint, const Group& group, const at::Ten
     const Time now = endpoint.now();
     return {now, now, now};
   }
-  GroupReduce* const native = tensor.is_cpu() ? endpoint.native() : nullptr;
+  // In one another's memory nothing is rounded on its way; where it is to be, messages do it.
+  GroupReduce* const native =
+      tensor.is_cpu() && how_.wire == WireFormat::full ? endpoint.native() : nullptr;
   const Prepared& prepared = prepare(group, endpoint.self(), tensor, native);
   const Tag tag{Kind::payload, Purpose::average, lane_, sequence};
   if (native != nullptr)
@@ -103,16 +109,29 @@ Exchange Averager::over_messages(Endpoint& endpoint, const Group& group, const a
                                  Tag tag, const Prepared& prepared, std::span<const double> weights,
                                  double divisor) {
   const at::ScalarType type = sum_type(tensor.scalar_type());
+  const bool rounds = how_.wire != WireFormat::full;
+  const bool keeps_errors = rounds && how_.rounding == Rounding::kept;
   if (!sum_.defined() || sum_.numel() < tensor.numel() || sum_.scalar_type() != type) {
-    sum_ = at::empty({tensor.numel()}, tensor.options().dtype(type).requires_grad(false));
+    const auto like = tensor.options().dtype(type).requires_grad(false);
+    sum_ = at::empty({tensor.numel()}, like);
+    errors_ = keeps_errors ? at::empty({tensor.numel()}, like) : at::Tensor();
     scratch_.clear();
   }
   const at::Tensor sum = sum_.narrow(0, 0, tensor.numel());
-  contribute(sum, tensor, weights[static_cast<std::size_t>(group.position_of(endpoint.self()))]);
+  const WireTerms wire{wire_type(how_, tensor),
+                       keeps_errors ? errors_.narrow(0, 0, tensor.numel()) : at::Tensor()};
+  const double weight = weights[static_cast<std::size_t>(group.position_of(endpoint.self()))];
+  if (rounds)
+    contribute_rounded(sum, wire.errors, tensor, weight);
+  else
+    contribute(sum, tensor, weight);
   try {
     const Exchange exchange =
-        execute(endpoint, group, tag, prepared.compiled, sum, scratch_, how_.deadline);
-    commit(tensor, sum, divisor);
+        execute(endpoint, group, tag, prepared.compiled, sum, wire, scratch_, how_.deadline);
+    if (keeps_errors)
+      commit_with_errors(tensor, sum, wire.errors, divisor);
+    else
+      commit(tensor, sum, divisor);
     return exchange;
   } catch (...) {
     sum_.reset();  // Peers may still be reading them.
@@ -144,7 +163,7 @@ Exchange Averager::in_memory(Endpoint& endpoint, GroupReduce& native, const Grou
   exchange.end = endpoint.now();
   // What the algorithm would have sent: reports compare strategies, not engines.
   exchange.bytes_sent = prepared.compiled.elements_sent *
-                        static_cast<std::int64_t>(c10::elementSize(sum_type(tensor.scalar_type())));
+                        static_cast<std::int64_t>(c10::elementSize(wire_type(how_, tensor)));
   exchange.messages_sent = prepared.compiled.messages_sent;
   return exchange;
 }

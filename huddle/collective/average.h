@@ -1,4 +1,5 @@
-// The group average: all members end with the mean of their tensors, in identical bits.
+// The group average: all members end with the mean of their tensors, in identical bits (but for
+// what a wire format leaves to each of them, see Rounding).
 //
 // The bits are a function of (algorithm, group, flat index) alone: the same over messages, in
 // shared memory and on every engine. The average is formed in a second buffer and committed when it
@@ -24,9 +25,26 @@
 
 namespace huddle {
 
+// In which numbers an average travels. Sums are formed in the tensors' own type all the same.
+enum class WireFormat {
+  full,  // That type.
+  bf16,  // bfloat16, rounded to the nearest, ties to even.
+};
+
+// What becomes of the errors of rounding to the wire format.
+enum class Rounding {
+  forgotten,  // As other systems do: all members end with the same bits, near to the mean.
+  kept,       // Whoever rounds adds what was lost to its own result, q(x) = x rounded:
+              //   x_i <- x_i + (mean of q(x) - q(x_i)), for two members;
+              // with more, partial sums are rounded on their way too. So the members' mean is
+              // exact, and they end as far apart as the format is coarse.
+};
+
 // How to average.
 struct Averaging {
   Algorithm algorithm = Algorithm::automatic;
+  WireFormat wire = WireFormat::full;
+  Rounding rounding = Rounding::kept;
   SharedTopology topology = std::make_shared<const Topology>();
   std::int64_t message_bytes =
       4 << 20;  // Larger messages are cut, so that adding overlaps receiving.
@@ -75,6 +93,7 @@ class Averager {
   const Lane lane_;
   std::map<Key, Prepared> prepared_;
   at::Tensor sum_;
+  at::Tensor errors_;  // Of rounding, where they are kept.
   Scratch scratch_;
   BlockBuffers block_buffers_;
 };

@@ -195,6 +195,85 @@ TEST(Average, ADeathInsideAnExchangeLeavesTheAverageOrOnesOwnValues) {
   }
 }
 
+// What each worker holds after one average in bfloat16, and what it sent.
+struct Rounded {
+  std::vector<at::Tensor> results;
+  std::vector<std::int64_t> bytes;
+};
+
+Rounded averaged_in_bf16(const Case& test, Rounding rounding, Native native = Native::on) {
+  ThreadsOptions options;
+  options.cluster.workers = test.workers;
+  options.native = native;
+  const auto workers = static_cast<std::size_t>(test.workers);
+  Rounded rounded{std::vector<at::Tensor>(workers), std::vector<std::int64_t>(workers)};
+  make_threads_launcher(options)->run([&](Endpoint& endpoint) {
+    const auto self = static_cast<std::size_t>(endpoint.self().value);
+    rounded.results[self] = values_of(test, endpoint.self().value);
+    Averager averager({.algorithm = test.algorithm,
+                       .wire = WireFormat::bf16,
+                       .rounding = rounding,
+                       .topology = std::make_shared<const Topology>(test.topology),
+                       .deadline = {20}});
+    rounded.bytes[self] = averager
+                              .average(endpoint, Group::everyone(test.workers),
+                                       rounded.results[self], Sequence{1}, test.weights)
+                              .bytes_sent;
+  });
+  return rounded;
+}
+
+TEST(WireBf16, APairAddsTheDifferenceOfWhatWasRounded) {
+  const Case test{.workers = 2, .type = at::kDouble};
+  const Rounded rounded = averaged_in_bf16(test, Rounding::kept);
+  const auto q = [](const at::Tensor& x) {
+    return x.to(at::kFloat).to(at::kBFloat16).to(at::kDouble);
+  };
+  const at::Tensor x = values_of(test, 0);
+  const at::Tensor y = values_of(test, 1);
+  EXPECT_TRUE(at::allclose(rounded.results[0], x + ((q(x) + q(y)) / 2 - q(x)), 0, 1e-15));
+  EXPECT_TRUE(at::allclose(rounded.results[1], y + ((q(x) + q(y)) / 2 - q(y)), 0, 1e-15));
+  EXPECT_EQ(rounded.bytes[0], 2 * test.elements);
+}
+
+TEST(WireBf16, KeepsTheSumOfAllMembersWhateverTheAlgorithm) {
+  for (const Algorithm algorithm :
+       {Algorithm::automatic, Algorithm::ring, Algorithm::scattered_ring,
+        Algorithm::halving_doubling, Algorithm::direct, Algorithm::leader, Algorithm::sharded})
+    for (const int racks : {1, 2, 3})
+      for (const int workers : {2, 3, 4, 6, 12}) {
+        if (workers % racks != 0) continue;
+        Case test{.algorithm = algorithm, .workers = workers, .elements = 97, .type = at::kDouble};
+        if (racks > 1) test.topology = in_equal_racks({.racks = racks, .workers = workers / racks});
+        const std::string name = concat(algorithm_names()[static_cast<std::size_t>(algorithm)],
+                                        " of ", workers, " in ", racks, " racks");
+        at::Tensor before = at::zeros({97}, at::kDouble);
+        for (int worker = 0; worker < workers; ++worker) before += values_of(test, worker);
+        const Rounded kept = averaged_in_bf16(test, Rounding::kept);
+        EXPECT_TRUE(at::allclose(at::stack(kept.results).sum(0), before, 0, 1e-12)) << name;
+        const at::Tensor mean = before / workers;
+        for (const at::Tensor& result : kept.results)
+          EXPECT_LT((result - mean).abs().max().item<double>(), workers * 3.0 / 128) << name;
+        const Rounded forgotten = averaged_in_bf16(test, Rounding::forgotten);
+        for (const at::Tensor& result : forgotten.results)
+          EXPECT_TRUE(at::equal(result, forgotten.results[0])) << name;
+        EXPECT_TRUE(at::allclose(forgotten.results[0], mean, 0.05, 0.05)) << name;
+      }
+}
+
+TEST(WireBf16, RepeatsBitForBitAndSendsHalfTheBytes) {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    const Case test{.workers = 5, .elements = 1009, .type = type};
+    const Rounded first = averaged_in_bf16(test, Rounding::kept);
+    const Rounded again = averaged_in_bf16(test, Rounding::kept, Native::off);
+    for (std::size_t worker = 0; worker < 5; ++worker) {
+      EXPECT_TRUE(at::equal(first.results[worker], again.results[worker]));
+      EXPECT_EQ(first.bytes[worker], again.bytes[worker]);
+      EXPECT_LT(std::abs(first.bytes[worker] - 2 * 8 * 1009 / 5), 2 * 8);
+    }
+  }
+}
+
 TEST(Average, RefusesTypesThatHaveNoMean) { EXPECT_THROW(sum_type(at::kLong), UsageError); }
 
 }  // namespace

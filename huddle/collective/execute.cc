@@ -28,12 +28,14 @@ using Verb = Action::Verb;
 class Execution {
  public:
   Execution(Endpoint& endpoint, const Group& group, Tag tag, const CompiledPlan& compiled,
-            const at::Tensor& values, Scratch& scratch)
+            const at::Tensor& values, const WireTerms& wire, Scratch& scratch)
       : endpoint_(endpoint),
         group_(group),
         tag_(tag),
         compiled_(compiled),
         values_(values),
+        wire_(wire),
+        is_narrow_(wire.type != values.scalar_type()),
         scratch_(scratch) {
     states_.resize(compiled.messages.size());
     for (std::size_t i = 0; i < states_.size(); ++i)
@@ -148,10 +150,11 @@ class Execution {
     const WorkerId peer = group_[message.peer];
     if (message.verb == Verb::send) {
       ++exchange_.messages_sent;
-      exchange_.bytes_sent += message.size() * values_.element_size();
-      return endpoint_.send(peer, tag_, stretch_of(message));
+      exchange_.bytes_sent +=
+          message.size() * static_cast<std::int64_t>(c10::elementSize(wire_.type));
+      return endpoint_.send(peer, tag_, outgoing(message));
     }
-    if (message.verb == Verb::copy || values_.is_meta())
+    if ((message.verb == Verb::copy && !is_narrow_) || values_.is_meta())
       return endpoint_.receive(peer, tag_, stretch_of(message));
     if (free_scratch_.empty()) {
       free_scratch_.push_back(static_cast<int>(scratch_.size()));
@@ -161,7 +164,7 @@ class Execution {
     free_scratch_.pop_back();
     at::Tensor& buffer = scratch_[static_cast<std::size_t>(state.scratch)];
     if (!buffer.defined() || buffer.numel() < compiled_.largest_message)
-      buffer = at::empty({compiled_.largest_message}, values_.options());
+      buffer = at::empty({compiled_.largest_message}, values_.options().dtype(wire_.type));
     return endpoint_.receive(peer, tag_, scratch_of(message, state));
   }
 
@@ -183,7 +186,10 @@ class Execution {
       const Message& message = compiled_.messages[static_cast<std::size_t>(current)];
       State& state = states_[static_cast<std::size_t>(current)];
       if (state.scratch >= 0) {
-        add(stretch_of(message), scratch_of(message, state));
+        if (message.verb == Verb::add)
+          add(stretch_of(message), scratch_of(message, state));
+        else
+          stretch_of(message).copy_(scratch_of(message, state));
         free_scratch_.push_back(state.scratch);
       }
       ++ended_;
@@ -205,8 +211,18 @@ class Execution {
   at::Tensor stretch_of(const Message& message) {
     if (!values_.is_meta()) return part(values_, message.begin, message.end);
     at::Tensor& blank = blanks_[message.size()];
-    if (!blank.defined()) blank = at::empty({message.size()}, values_.options());
+    if (!blank.defined()) blank = at::empty({message.size()}, values_.options().dtype(wire_.type));
     return blank;
+  }
+  // What is sent is rounded for its sender, too: all go on with the same numbers.
+  at::Tensor outgoing(const Message& message) {
+    const at::Tensor stretch = stretch_of(message);
+    if (!is_narrow_ || values_.is_meta()) return stretch;
+    const at::Tensor sent = at::empty({message.size()}, values_.options().dtype(wire_.type));
+    round_off(
+        sent, stretch,
+        wire_.errors.defined() ? part(wire_.errors, message.begin, message.end) : at::Tensor());
+    return sent;
   }
   at::Tensor scratch_of(const Message& message, const State& state) const {
     return part(scratch_[static_cast<std::size_t>(state.scratch)], 0, message.size());
@@ -217,6 +233,8 @@ class Execution {
   const Tag tag_;
   const CompiledPlan& compiled_;
   const at::Tensor& values_;
+  const WireTerms& wire_;
+  const bool is_narrow_;
   Scratch& scratch_;
   std::map<std::int64_t, at::Tensor> blanks_;  // By size: what has no numbers needs no place.
   std::vector<int> free_scratch_;
@@ -233,8 +251,9 @@ class Execution {
 }  // namespace
 
 Exchange execute(Endpoint& endpoint, const Group& group, Tag tag, const CompiledPlan& compiled,
-                 const at::Tensor& values, Scratch& scratch, Deadline deadline) {
-  Execution execution(endpoint, group, tag, compiled, values, scratch);
+                 const at::Tensor& values, const WireTerms& wire, Scratch& scratch,
+                 Deadline deadline) {
+  Execution execution(endpoint, group, tag, compiled, values, wire, scratch);
   try {
     return execution.run(deadline);
   } catch (...) {

@@ -16,9 +16,17 @@ namespace huddle {
 // Buffers for messages that wait to be added; kept from one execution to the next.
 using Scratch = std::vector<at::Tensor>;
 
+// In which type messages travel, and where the errors of rounding to it go; without `errors` they
+// are forgotten.
+struct WireTerms {
+  at::ScalarType type;
+  at::Tensor errors = {};
+};
+
 // Runs the plan on `values`, in place. On failure `values` and `scratch` may still be read by
 // peers: drop them. Every wait is bounded by `deadline`.
 Exchange execute(Endpoint& endpoint, const Group& group, Tag tag, const CompiledPlan& compiled,
-                 const at::Tensor& values, Scratch& scratch, Deadline deadline);
+                 const at::Tensor& values, const WireTerms& wire, Scratch& scratch,
+                 Deadline deadline);
 
 }  // namespace huddle

@@ -5,6 +5,14 @@
 #include "huddle/replica/averages_in_flight.h"
 
 namespace huddle {
+namespace {
+
+Averaging exactly(Averaging how) {
+  how.wire = WireFormat::full;
+  return how;
+}
+
+}  // namespace
 
 ReplicaExchange::ReplicaExchange(const Replica& replica, const Averaging& how, Cargo cargo,
                                  Lane lane)
@@ -14,7 +22,8 @@ ReplicaExchange::ReplicaExchange(const Replica& replica, const Averaging& how, C
                                                           : replica.parameters()),
       statistics_(cargo_.in_place_of_statistics.defined() ? cargo_.in_place_of_statistics
                                                           : replica.statistics()),
-      averager_(how, lane) {}
+      averager_(how, lane),
+      exact_(exactly(how), lane) {}
 
 Exchange ReplicaExchange::run(Endpoint& endpoint, const Group& group, std::int64_t number,
                               std::span<const double> weights) {
@@ -45,7 +54,7 @@ Exchange ReplicaExchange::statistics(Endpoint& endpoint, const Group& group, std
     return {.begin = now, .first_bytes = now, .end = now};
   }
   const std::size_t last = replica_.buckets().size() * (1 + replica_.slots().size());
-  return averager_.average(endpoint, group, statistics_, sequence(number, last), weights);
+  return exact_.average(endpoint, group, statistics_, sequence(number, last), weights);
 }
 
 Sequence ReplicaExchange::sequence(std::int64_t number, std::size_t index) const {

@@ -34,8 +34,8 @@ class ReplicaExchange {
   struct Cargo {
     SlotPolicy slots = SlotPolicy::keep;
     StatisticsPolicy statistics = StatisticsPolicy::average;
-    at::Tensor in_place_of_parameters = {};  // If defined: what travels instead,
-    at::Tensor in_place_of_statistics = {};  // likewise,
+    at::Tensor in_place_of_parameters = {};          // If defined: what travels instead,
+    at::Tensor in_place_of_statistics = {};          // likewise,
     std::vector<at::Tensor> in_place_of_slots = {};  // if there are any.
   };
 
@@ -61,6 +61,7 @@ class ReplicaExchange {
   const at::Tensor parameters_;
   const at::Tensor statistics_;
   Averager averager_;
+  Averager exact_;  // Of statistics, which are few.
 };
 
 }  // namespace huddle

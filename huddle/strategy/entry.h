@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "huddle/base/error.h"
 #include "huddle/base/spec.h"
 #include "huddle/base/text.h"
 #include "huddle/cluster/cluster.h"
@@ -41,10 +42,17 @@ struct StrategyContext {
   Step first_step = {};    // The first that it sees.
 };
 
-// `context.averaging` by this algorithm.
-inline Averaging averaging_by(Algorithm algorithm, const StrategyContext& context) {
+// `context.averaging` by this algorithm, in this format. Throws UsageError where the model travels
+// in it anyway.
+inline Averaging averaging_by(Algorithm algorithm, const StrategyContext& context,
+                              WireFormat wire = WireFormat::full,
+                              Rounding rounding = Rounding::kept) {
+  if (wire == WireFormat::bf16 && context.replica.parameters().scalar_type() == at::kBFloat16)
+    throw UsageError("wire=bf16 would do nothing: this model is bfloat16 already; leave wire out.");
   Averaging how = context.averaging;
   how.algorithm = algorithm;
+  how.wire = wire;
+  how.rounding = rounding;
   return how;
 }
 

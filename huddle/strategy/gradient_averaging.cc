@@ -39,8 +39,9 @@ GradientAveraging::GradientAveraging(const StrategyContext& context, const Gradi
   // Lane 0 is the worker's own; programs beside it have 1, 2, ...
   const std::int64_t lanes = overlaps_ ? options.lanes : 1;
   for (std::int64_t lane = 0; lane < lanes; ++lane)
-    averagers_.emplace_back(averaging_by(options.algorithm, context),
-                            Lane{static_cast<std::uint8_t>(overlaps_ ? lane + 1 : 0)});
+    averagers_.emplace_back(
+        averaging_by(options.algorithm, context, options.wire, Rounding::forgotten),
+        Lane{static_cast<std::uint8_t>(overlaps_ ? lane + 1 : 0)});
 }
 
 void GradientAveraging::ready(Step step, const Group& group, const Bucket& bucket) {

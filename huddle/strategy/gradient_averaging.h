@@ -27,6 +27,7 @@ struct GradientOptions {
   std::optional<std::int64_t> buckets = {};
   std::int64_t lanes = 1;  // At most kGradientLanes.
   Overlap overlap = Overlap::backward;
+  WireFormat wire = WireFormat::full;  // What rounding loses of a gradient is forgotten.
 };
 
 // The key `buckets` of whoever lets gradients travel.

@@ -15,10 +15,10 @@ class ScheduledAveraging final : public Strategy {
         schedule_(schedule),
         options_(options),
         overlaps_(options.overlap == ScheduledOptions::Overlap::backward),
-        models_(context.replica, averaging_by(options.algorithm, context),
+        models_(context.replica, averaging_by(options.algorithm, context, options.wire),
                 {.slots = options.slots}),
-        beside_(context.replica, averaging_by(options.algorithm, context), {.slots = options.slots},
-                kScheduleLane),
+        beside_(context.replica, averaging_by(options.algorithm, context, options.wire),
+                {.slots = options.slots}, kScheduleLane),
         in_flight_(context.endpoint, context.meter, context.averaging.deadline) {
     replica_.cut(options.buckets);
   }

@@ -42,6 +42,7 @@ struct ScheduledOptions {
   SlotPolicy slots = SlotPolicy::keep;
   int buckets = 1;
   Algorithm algorithm = Algorithm::ring;
+  WireFormat wire = WireFormat::full;
 };
 
 std::unique_ptr<Strategy> make_scheduled(const Schedule& schedule, const ScheduledOptions& options,

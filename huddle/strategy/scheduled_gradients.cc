@@ -12,7 +12,8 @@ class ScheduledGradients final : public Strategy {
         schedule_(schedule),
         gradients_(context, {.algorithm = options.algorithm,
                              .buckets = options.buckets,
-                             .overlap = GradientOptions::Overlap::none}) {}
+                             .overlap = GradientOptions::Overlap::none,
+                             .wire = options.wire}) {}
 
   Update before_update(Step step) override {
     gradients_.complete(step, group_of(step));

@@ -12,7 +12,7 @@ class HiddenGroups final : public Strategy {
       : self_(context.endpoint.self()),
         schedule_(schedule),
         models_(context.endpoint, context.meter, context.replica,
-                {.how = averaging_by(options.algorithm, context),
+                {.how = averaging_by(options.algorithm, context, options.wire),
                  .slots = options.slots,
                  .lane = kScheduleLane}) {
     context.replica.cut(1);

@@ -36,7 +36,9 @@ std::vector<KeyInfo> scheduled_keys() {
            .minimum = 1,
            .maximum = 1000},
           choice_key("algorithm", "ring", "how a group averages; pairs always exchange directly",
-                     algorithm_names())};
+                     algorithm_names()),
+          wire_key("bf16: models travel in half the bytes, and what rounding loses stays with its "
+                   "worker (ours)")};
 }
 
 bool hides(const Options& options) { return options.text("hide") == "step"; }
@@ -48,7 +50,8 @@ ScheduledOptions scheduled_options(const Options& options) {
                                                            : ScheduledOptions::Overlap::none,
           .slots = slot_policy(options),
           .buckets = static_cast<int>(options.integer("buckets")),
-          .algorithm = parse_algorithm(options.text("algorithm"))};
+          .algorithm = parse_algorithm(options.text("algorithm")),
+          .wire = wire_of(options)};
 }
 
 // Throws UsageError unless the algorithm fits every group that will ever form.

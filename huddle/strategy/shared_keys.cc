@@ -46,6 +46,12 @@ KeyInfo slots_key() {
       {"keep", "average", "reset"});
 }
 
+KeyInfo wire_key(const char* help) { return choice_key("wire", "float", help, {"float", "bf16"}); }
+
+WireFormat wire_of(const Options& options) {
+  return options.text("wire") == "bf16" ? WireFormat::bf16 : WireFormat::full;
+}
+
 SlotPolicy slot_policy(const Options& options) {
   const std::string& text = options.text("slots");
   return text == "keep"      ? SlotPolicy::keep

@@ -30,6 +30,10 @@ KeyInfo slots_key();
 SlotPolicy slot_policy(const Options& options);
 void check_slots(const Options& options, const StrategySetting& setting);
 
+// The key `wire`, in which format models or gradients travel, and its value.
+KeyInfo wire_key(const char* help);
+WireFormat wire_of(const Options& options);
+
 // Throws UsageError where only the user's own optimizer can update parameters, and `what` ("asp
 // applies gradients on servers") needs a rule.
 void require_rule(const StrategySetting& setting, const std::string& what);

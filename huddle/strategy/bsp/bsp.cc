@@ -11,7 +11,8 @@ GradientOptions gradient_options(const Options& options) {
           .buckets = options.integer("buckets"),
           .lanes = options.integer("lanes"),
           .overlap = options.text("overlap") == "backward" ? GradientOptions::Overlap::backward
-                                                           : GradientOptions::Overlap::none};
+                                                           : GradientOptions::Overlap::none,
+          .wire = wire_of(options)};
 }
 
 class Bsp final : public Strategy {
@@ -69,7 +70,8 @@ StrategyEntry bsp_entry() {
                             choice_key(
                                 "overlap", "backward",
                                 "backward: buckets travel while backward goes on; none: after it",
-                                {"backward", "none"})}},
+                                {"backward", "none"}),
+                            wire_key("bf16: gradients travel rounded, in half the bytes")}},
           .prepare = prepare,
           .schedule = everybody_at_every_step};
 }

@@ -18,7 +18,8 @@ class HiddenPReduce final : public Strategy {
         steps_asked_(context.steps),
         controller_(options.groups, options.weights, context),
         models_(context.endpoint, context.meter, context.replica,
-                {.how = averaging_by(options.algorithm, context), .lane = kScheduleLane}) {
+                {.how = averaging_by(options.algorithm, context, options.wire),
+                 .lane = kScheduleLane}) {
     check(!options.weights, "hidden groups weigh all members alike");
     context.replica.cut(1);
   }

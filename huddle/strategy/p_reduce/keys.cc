@@ -43,7 +43,9 @@ SpecInfo info() {
                choice_key("algorithm", "default",
                           "how a group averages; default: pair for 2, halving_doubling up to 128 "
                           "kB, else ring",
-                          {"default", "ring", "halving_doubling", "direct"})},
+                          {"default", "ring", "halving_doubling", "direct"}),
+               wire_key("bf16: models travel in half the bytes, and what rounding loses stays with "
+                        "its worker (ours)")},
   };
 }
 
@@ -83,7 +85,8 @@ WeightRule weight_rule(const Options& options) {
 MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
   const PReduceOptions chosen{.groups = former_options(options, setting.cluster.workers),
                               .weights = weight_rule(options),
-                              .algorithm = parse_algorithm(options.text("algorithm"))};
+                              .algorithm = parse_algorithm(options.text("algorithm")),
+                              .wire = wire_of(options)};
   const GroupFormer checked(chosen.groups);
   if (!chosen.weights)
     for (const char* key : {"policy", "decay"})

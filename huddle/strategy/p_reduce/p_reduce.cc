@@ -17,7 +17,7 @@ class PReduce final : public Strategy {
         meter_(context.meter),
         steps_asked_(context.steps),
         replica_(context.replica),
-        exchange_(context.replica, averaging_by(options.algorithm, context), {}),
+        exchange_(context.replica, averaging_by(options.algorithm, context, options.wire), {}),
         controller_(options.groups, options.weights, context) {
     context.replica.cut(1);
   }

@@ -33,6 +33,7 @@ struct PReduceOptions {
   GroupFormerOptions groups;
   WeightRule weights;
   Algorithm algorithm = Algorithm::automatic;
+  WireFormat wire = WireFormat::full;
 };
 
 std::unique_ptr<Strategy> make_p_reduce(const PReduceOptions& options,
