@@ -148,7 +148,6 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
     run.options.resume = [folder = CheckpointFolder(config.resume), info = *resumed](
                              WorkerId worker) { return folder.load_worker(info, worker); };
   if (!config.save.empty()) run.options.save.emplace(config.save).prepare();
-  run.outputs->open({config.engine, run.cluster}, config.strategy, run.options);
 }
 
 // Throws UsageError for whatever cannot work; nothing has been trained by then.
@@ -227,6 +226,13 @@ int train_command(const CLI::App& command, TrainConfig config) {
   stopper.begin(*run.launcher, !config.save.empty() && !has_own_pace(config)
                                    ? Stopper::Ending::at_one_step
                                    : Stopper::Ending::at_once);
+  // From here on an interrupted run has files, and leaves them whole.
+  try {
+    run.outputs->open({config.engine, run.cluster}, config.strategy, run.options);
+  } catch (...) {
+    stopper.end();
+    throw;
+  }
   std::optional<Progress> progress;
   progress.emplace(stderr, config.steps,
                    config.quiet ? ProgressMode::quiet : progress_mode(stderr));
