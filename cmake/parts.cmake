@@ -20,8 +20,8 @@ endfunction()
 
 # huddle_part(NAME [HOT] [AT_ONCE] SOURCES … TESTS … LINK … LABELS …): one folder of the design as a static library
 # huddle_NAME, and its unit tests, which stand beside the code, as the program NAME_test. HOT: it has loops over whole
-# models, which -O3 makes vector instructions of; elsewhere that would only take longer to compile. AT_ONCE: of the
-# tests, see above.
+# models, which -O3 makes vector instructions of, or writes something at every step; elsewhere that would only take
+# longer to compile. AT_ONCE: of the tests, see above.
 function(huddle_part name)
   cmake_parse_arguments(PART "HOT" "" "SOURCES;TESTS;LINK;LABELS" ${ARGN})
   add_library(huddle_${name} STATIC ${PART_SOURCES})
