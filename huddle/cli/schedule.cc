@@ -193,9 +193,11 @@ void print_picture(const Schedule& schedule) {
 }
 
 std::string agreement_text(const Schedule& schedule, const Mixing& mixing) {
-  if (mixing.exact_window == 1) return "exact after every step";
+  const char* const steps = schedule.meetings().every > 1 ? "meetings" : "steps";
+  if (mixing.exact_window == 1)
+    return fmt::format("exact after every {}", schedule.meetings().every > 1 ? "meeting" : "step");
   if (mixing.exact_window)
-    return fmt::format("exact after any {} steps in a row", *mixing.exact_window);
+    return fmt::format("exact after any {} {} in a row", *mixing.exact_window, steps);
   return fmt::format("{} of a disagreement is left after {}", format_percent(mixing.mixing_factor),
                      schedule.period() == 0
                          ? "one step, on average"

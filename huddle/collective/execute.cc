@@ -152,10 +152,15 @@ class Execution {
       ++exchange_.messages_sent;
       exchange_.bytes_sent +=
           message.size() * static_cast<std::int64_t>(c10::elementSize(wire_.type));
-      return endpoint_.send(peer, tag_, outgoing(message));
+      return endpoint_.send(peer, tag_, outgoing(message, state));
     }
     if ((message.verb == Verb::copy && !is_narrow_) || values_.is_meta())
       return endpoint_.receive(peer, tag_, stretch_of(message));
+    take_scratch(state);
+    return endpoint_.receive(peer, tag_, scratch_of(message, state));
+  }
+
+  void take_scratch(State& state) {
     if (free_scratch_.empty()) {
       free_scratch_.push_back(static_cast<int>(scratch_.size()));
       scratch_.emplace_back();
@@ -165,7 +170,6 @@ class Execution {
     at::Tensor& buffer = scratch_[static_cast<std::size_t>(state.scratch)];
     if (!buffer.defined() || buffer.numel() < compiled_.largest_message)
       buffer = at::empty({compiled_.largest_message}, values_.options().dtype(wire_.type));
-    return endpoint_.receive(peer, tag_, scratch_of(message, state));
   }
 
   void arrive(int index, Time first_bytes) {
@@ -188,7 +192,7 @@ class Execution {
       if (state.scratch >= 0) {
         if (message.verb == Verb::add)
           add(stretch_of(message), scratch_of(message, state));
-        else
+        else if (message.verb == Verb::copy)
           stretch_of(message).copy_(scratch_of(message, state));
         free_scratch_.push_back(state.scratch);
       }
@@ -215,10 +219,11 @@ class Execution {
     return blank;
   }
   // What is sent is rounded for its sender, too: all go on with the same numbers.
-  at::Tensor outgoing(const Message& message) {
+  at::Tensor outgoing(const Message& message, State& state) {
     const at::Tensor stretch = stretch_of(message);
     if (!is_narrow_ || values_.is_meta()) return stretch;
-    const at::Tensor sent = at::empty({message.size()}, values_.options().dtype(wire_.type));
+    take_scratch(state);
+    const at::Tensor sent = scratch_of(message, state);
     round_off(
         sent, stretch,
         wire_.errors.defined() ? part(wire_.errors, message.begin, message.end) : at::Tensor());

@@ -46,6 +46,10 @@ ScheduleTraffic schedule_traffic(const Schedule& schedule) {
     add(total, (1 - global_share) / schedule.turn(),
         phase_traffic(schedule.cycle_phase(phase), workers));
   add(total, global_share, phase_traffic({schedule.members()}, workers));
+  const auto steps = static_cast<double>(schedule.meetings().every);  // Of one meeting.
+  total.bytes /= steps;
+  total.messages /= steps;
+  total.sequential_messages /= steps;
   return total;
 }
 

@@ -46,5 +46,14 @@ TEST(Traffic, OfRandomGroupsIsThatOfTheirSizes) {
   EXPECT_DOUBLE_EQ(traffic.sequential_messages, 6);
 }
 
+TEST(Traffic, OfGroupsThatMeetAtEveryThirdStepIsAThirdAStep) {
+  const Schedule schedule = make_schedule({.kind = ScheduleOptions::Kind::exchange}, 8);
+  const ScheduleTraffic always = schedule_traffic(schedule);
+  const ScheduleTraffic rarely = schedule_traffic(schedule.with({.every = 3}));
+  EXPECT_DOUBLE_EQ(rarely.bytes, always.bytes / 3);
+  EXPECT_DOUBLE_EQ(rarely.messages, always.messages / 3);
+  EXPECT_DOUBLE_EQ(rarely.worst_bytes, always.worst_bytes);
+}
+
 }  // namespace
 }  // namespace huddle
