@@ -4,44 +4,25 @@
 #include <bit>
 
 #include "huddle/base/error.h"
-#include "huddle/base/text.h"
 
 namespace huddle {
 namespace {
 
-void validate(const Payload& payload) {
-  if (!(payload.bytes >= 0))
-    throw UsageError(concat("a payload of ", payload.bytes, " bytes; it must not be negative."));
-  if (payload.buckets < 1)
-    throw UsageError(concat("a payload of ", payload.buckets, " buckets; it must be at least 1."));
-}
-
-void validate_latency(Seconds latency) {
-  if (!(latency >= 0))
-    throw UsageError(concat("a latency of ", latency, " s; it must not be negative."));
-}
-
-void validate_bandwidth(double bytes_per_second, const char* what) {
-  if (!(bytes_per_second > 0))
-    throw UsageError(concat(what, " of ", bytes_per_second, " bytes/s; it must be positive."));
-}
-
-void validate(const FlatNetwork& network) {
-  if (network.workers < 1)
-    throw UsageError(concat("a ring of ", network.workers, " workers; it needs at least 1."));
-  validate_latency(network.link.latency);
-  validate_bandwidth(network.link.bytes_per_second, "a link");
-}
-
-void validate(const RackNetwork& network) {
-  if (network.racks < 2)
-    throw UsageError(concat(network.racks, " racks; costs by rack need at least 2."));
-  if (network.per_rack < 2)
+void require_possible(const FlatNetwork& network, const Payload& payload) {
+  if (!(payload.bytes >= 0 && payload.buckets >= 1 && network.workers >= 1 &&
+        network.link.latency >= 0 && network.link.bytes_per_second > 0))
     throw UsageError(
-        concat(network.per_rack, " workers in each rack; costs by rack need at least 2."));
-  validate_latency(network.latency);
-  validate_bandwidth(network.nic_bytes_per_second, "a worker's connection");
-  validate_bandwidth(network.uplink_bytes_per_second, "an uplink");
+        "a cost needs at least one worker and one bucket, a bandwidth above zero, and no negative "
+        "bytes or latency.");
+}
+
+void require_possible(const RackNetwork& network, const Payload& payload) {
+  if (!(network.racks >= 2 && network.per_rack >= 2 && network.uplink_bytes_per_second > 0))
+    throw UsageError("costs by rack need two racks of two workers and an open uplink, or more.");
+  require_possible(
+      {.workers = network.per_rack,
+       .link = {.latency = network.latency, .bytes_per_second = network.nic_bytes_per_second}},
+      payload);
 }
 
 // 2(n-1)/n: the share of the payload that each of n members passes on in reduce-scatter and gather.
@@ -50,7 +31,7 @@ double ring_share(int members) { return 2.0 * (members - 1) / members; }
 // ring(n, w) of the header, of any ring inside the racks.
 Seconds ring_in(const RackNetwork& network, int members, const Payload& payload,
                 double bytes_per_second) {
-  validate(network);
+  require_possible(network, payload);
   return ring_seconds(
       FlatNetwork{.workers = members,
                   .link = {.latency = network.latency, .bytes_per_second = bytes_per_second}},
@@ -77,21 +58,18 @@ int workers_of(const RackNetwork& network) { return network.racks * network.per_
 }  // namespace
 
 Seconds ring_seconds(const FlatNetwork& network, const Payload& payload) {
-  validate(network);
-  validate(payload);
+  require_possible(network, payload);
   const Seconds latencies = payload.buckets * 2.0 * (network.workers - 1) * network.link.latency;
   return latencies + ring_share(network.workers) * payload.bytes / network.link.bytes_per_second;
 }
 
 Seconds pair_seconds(const FlatNetwork& network, const Payload& payload) {
-  validate(network);
-  validate(payload);
+  require_possible(network, payload);
   return payload.buckets * network.link.latency + payload.bytes / network.link.bytes_per_second;
 }
 
 Seconds halving_doubling_seconds(const FlatNetwork& network, const Payload& payload) {
-  validate(network);
-  validate(payload);
+  require_possible(network, payload);
   const auto workers = static_cast<unsigned>(network.workers);
   const int power = static_cast<int>(std::bit_floor(workers));
   const int extra = std::has_single_bit(workers) ? 0 : 2;
@@ -101,8 +79,7 @@ Seconds halving_doubling_seconds(const FlatNetwork& network, const Payload& payl
 }
 
 Seconds direct_seconds(const FlatNetwork& network, const Payload& payload) {
-  validate(network);
-  validate(payload);
+  require_possible(network, payload);
   if (network.workers == 1) return 0;
   return payload.buckets * 2.0 * network.link.latency +
          ring_share(network.workers) * payload.bytes / network.link.bytes_per_second;
@@ -117,16 +94,14 @@ Seconds scattered_ring_seconds(const RackNetwork& network, const Payload& payloa
 }
 
 Seconds leader_seconds(const RackNetwork& network, const Payload& payload) {
-  validate(network);
-  validate(payload);
+  require_possible(network, payload);
   const Seconds in_racks = 2 * payload.bytes / network.nic_bytes_per_second;
   const Seconds between = ring_share(network.racks) * payload.bytes / nic_or_uplink(network);
   return hierarchical_latency(network, payload) + in_racks + between;
 }
 
 Seconds sharded_seconds(const RackNetwork& network, const Payload& payload) {
-  validate(network);
-  validate(payload);
+  require_possible(network, payload);
   const int members = network.per_rack;
   const double rack_bytes_per_second =
       std::min(members * network.nic_bytes_per_second, network.uplink_bytes_per_second);

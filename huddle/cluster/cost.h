@@ -8,9 +8,9 @@
 //
 //   ring(n, w) = B * 2(n-1) * a  +  2(n-1)/n * M/w        with ring(1, w) = 0.
 //
-// Every function throws UsageError naming the first value that cannot be: less than one bucket,
-// negative bytes or latency, bandwidth that is not positive, fewer workers or racks than the
-// algorithm needs. An infinite bandwidth costs nothing.
+// Every function throws UsageError for what cannot be: no bucket, negative bytes or latency,
+// bandwidth that is not positive, fewer workers or racks than the algorithm needs. An infinite
+// bandwidth costs nothing.
 
 #pragma once
 

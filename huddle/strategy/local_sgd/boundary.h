@@ -67,7 +67,7 @@ class Boundary {
   const at::Tensor reference_;   // The common model; the anchor before; or what this worker sent.
   const at::Tensor velocity_;    // The outer optimizer's.
   const LateValues statistics_;  // Where they arrive a round late.
-  double previous_rate_ = 0;  // The learning rate at the last boundary; 0: there was none.
+  double previous_rate_ = 0;     // The learning rate at the last boundary; 0: there was none.
 
   ReplicaExchange exchange_;
 

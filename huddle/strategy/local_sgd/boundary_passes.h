@@ -30,7 +30,6 @@ void pull_back(const PullBack& how, const at::Tensor& x, const at::Tensor& ancho
 // The mean of everybody's `anchor` is z moved by alpha (x_i - z) for each i.
 void pull_elastically(const at::Tensor& x, const at::Tensor& anchor, double alpha, int workers);
 
-
 // How the common model takes a step by D.
 struct OuterStep {
   Outer outer = Outer::none;
