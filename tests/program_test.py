@@ -75,6 +75,16 @@ class Help(unittest.TestCase):
         self.assertEqual(refused.returncode, 2, refused.stderr)
         self.assertEqual(huddle("schedule", "ds_sync", "--workers", 1024).returncode, 0)
 
+    def test_a_cluster_file_decides_what_auto_means_and_a_format_what_is_sent(self):
+        file = pathlib.Path(__file__).resolve().parent.parent / "clusters" / "oversubscribed_racks.toml"
+        answer = huddle("schedule", "ds_sync", "--cluster", file)
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.assertIn("uplinks are narrower", answer.stdout)
+        self.assertEqual(huddle("schedule", "ds_sync", "--cluster", file, "--workers", 8).returncode, 2)
+        sent = [json.loads(huddle("schedule", strategy, "--json").stdout)["bytes_per_step_over_model_bytes"]
+                for strategy in ("sesgd", "sesgd:wire=bf16", "sesgd:wire=int8")]
+        self.assertEqual(sent, [1, 0.5, 0.25])
+
     def test_every_strategy_with_a_schedule_shows_it(self):
         everybody = json.loads(huddle("schedule", "bsp", "--workers", 4, "--json").stdout)
         self.assertEqual(everybody["phases"], [[[0, 1, 2, 3]]])

@@ -20,7 +20,9 @@ DETERMINISTIC = (
     "ds_sync", "ds_sync:schedule=rotating", "ds_sync:schedule=random", "ds_sync:overlap=backward,buckets=4",
     "ds_sync:order=before", "sesgd", "sesgd:slots=average", "local_sgd", "local_sgd:inner=rack",
     "local_sgd:scope=grid", "post_local_sgd:warmup=10", "slowmo:tau=8", "easgd", "cocod", "overlap_local_sgd",
-    "overlap_local_sgd:beta=0.7", "diloco:tau=10")
+    "overlap_local_sgd:beta=0.7", "diloco:tau=10", "ds_sync:hide=step", "sesgd:hide=step,slots=average,wire=int8",
+    "sesgd:slots=average,wire=bf16,slots_wire=int8", "ds_sync:wire=bf16,hide=step,slots=average,slots_wire=int8",
+    "bsp:wire=int8", "cocod:wire=bf16")
 
 
 class Simulation(TemporaryFolder):
@@ -88,6 +90,10 @@ class Simulation(TemporaryFolder):
         self.assertGreater(large["seconds"], 5 * 0.8)
         self.assertLess(small["seconds"], 5 * 0.1)
         self.assertEqual(small["loss"], large["loss"])
+
+    def test_what_travels_beside_a_step_may_take_longer_than_a_deadline(self):
+        self.train("--engine", "sim", "--workers", 8, "--data", "quadratic", "--wire", "100MB", "--bandwidth", "1Gbps",
+                   "--compute", "100ms", "--steps", 6, "--deadline", 1, "--strategy", "ds_sync:hide=step")
 
     def test_the_tcp_model_is_named_with_the_result(self):
         file = self.folder / "tcp.toml"

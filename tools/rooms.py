@@ -7,7 +7,7 @@ folder does not speak for those inside it.
 
 SEAM = ["huddle/base", "huddle/cluster", "huddle/record", "huddle/transport"]
 LOCAL = SEAM + ["huddle/transport/local"]
-COLLECTIVE = SEAM + ["huddle/collective", "huddle/collective/algorithms"]
+COLLECTIVE = SEAM + ["huddle/collective", "huddle/collective/algorithms", "huddle/collective/wire"]
 STRATEGY = COLLECTIVE + ["huddle/schedule", "huddle/replica", "huddle/strategy"]
 ROOMS = [
     f"huddle/strategy/{room}"
@@ -32,6 +32,7 @@ MAY_INCLUDE = {
     "huddle/transport/sim": (LOCAL + ["huddle/transport/sim"], TENSORS + ["simgrid/", "cxxabi.h"]),
     "huddle/collective": (COLLECTIVE, TENSORS),
     "huddle/collective/algorithms": (COLLECTIVE, TENSORS),
+    "huddle/collective/wire": (COLLECTIVE, TENSORS),
     "huddle/replica": (COLLECTIVE + ["huddle/replica"], TENSORS),
     "huddle/strategy": (STRATEGY + ROOMS, TENSORS),  # Its registry knows all rooms.
     **{room: (STRATEGY + [room], TENSORS) for room in ROOMS},  # No strategy includes another's.

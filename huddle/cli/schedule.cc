@@ -18,6 +18,7 @@
 #include "huddle/cli/commands.h"
 #include "huddle/cli/number_option.h"
 #include "huddle/cluster/cluster.h"
+#include "huddle/cluster/cluster_file.h"
 #include "huddle/report/format.h"
 #include "huddle/report/table.h"
 #include "huddle/schedule/mixing.h"
@@ -40,14 +41,16 @@ struct ScheduleConfig {
   std::string strategy;
   int workers = 8;
   std::string racks;
+  std::string cluster;
   bool as_json = false;
 };
 
-Schedule schedule_of(const ScheduleConfig& config) {
+Cluster cluster_of(const ScheduleConfig& config) {
+  if (!config.cluster.empty()) return read_cluster_file(config.cluster);
   Cluster cluster;
   cluster.workers = config.workers;
   cluster.topology = parse_racks(config.racks, config.workers);
-  return huddle::schedule_of(config.strategy, cluster);
+  return cluster;
 }
 
 void refuse_never_mixing(const ScheduleConfig& config, const Mixing& mixing) {
@@ -64,7 +67,7 @@ std::int64_t steps_shown(const Schedule& schedule) {
 
 // What momentum does to spread is worked out for groups that meet at every step, at once.
 bool knows_momentum(const Schedule& schedule) {
-  return schedule.meetings() == Schedule::Meetings{};
+  return schedule.meetings().every == 1 && !schedule.meetings().late;
 }
 
 // All phases of a period, or the first ones where they would fill more than a file.
@@ -262,8 +265,8 @@ void add_schedule_command(CLI::App& program, int& status) {
       "schedule", "Shows who averages with whom, how fast that mixes, and what it sends");
   command->footer(
       "Examples:\n  huddle schedule ds_sync --workers 16\n  huddle schedule "
-      "ds_sync:schedule=rotating --workers 8 --racks 2x4\n  huddle schedule sesgd --workers 16 "
-      "--json");
+      "ds_sync:schedule=rotating --workers 8 --racks 2x4\n  huddle schedule ds_sync --cluster "
+      "clusters/oversubscribed_racks.toml\n  huddle schedule sesgd --workers 16 --json");
   const auto config = std::make_shared<ScheduleConfig>();
   command
       ->add_option("strategy", config->strategy,
@@ -272,11 +275,17 @@ void add_schedule_command(CLI::App& program, int& status) {
   command->add_option("--workers", config->workers, "how many train")->capture_default_str();
   command->add_option("--racks", config->racks,
                       "racks x workers per rack, as 2x4, or the workers of each, as 4+4+2");
+  command
+      ->add_option("--cluster", config->cluster,
+                   "a cluster file: workers, racks and how fast their links are")
+      ->excludes("--workers", "--racks");
   command->add_flag("--json", config->as_json, "for programs: one JSON object");
   add_ranges(*command, std::vector<NumberOption>{
                            {.name = "--workers", .least = 1, .most = 1 << 20, .example = "8"}});
   command->callback([config, &status] {
-    const Schedule schedule = schedule_of(*config);
+    const Cluster cluster = cluster_of(*config);
+    config->workers = cluster.workers;
+    const Schedule schedule = schedule_of(config->strategy, cluster);
     const Mixing mixing = analyse_mixing(schedule, kMomentum);
     refuse_never_mixing(*config, mixing);
     (config->as_json ? print_json : print_text)(*config, schedule, mixing);

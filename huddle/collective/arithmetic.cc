@@ -35,17 +35,6 @@ Value* write(const at::Tensor& tensor, std::int64_t offset = 0) {
   return static_cast<Value*>(tensor.mutable_data_ptr()) + offset;
 }
 
-// Through float32, whatever the type, so that all types round alike.
-template <typename Sum>
-c10::BFloat16 to_bf16(Sum value) {
-  return c10::BFloat16(static_cast<float>(value));
-}
-
-template <typename Sum>
-Sum widened(c10::BFloat16 value) {
-  return static_cast<Sum>(static_cast<float>(value));
-}
-
 // One contribution, as the sums see it.
 template <typename Value, typename Sum>
 struct Term {
@@ -177,36 +166,6 @@ void contribute(const at::Tensor& sum, const at::Tensor& values, double weight) 
   });
 }
 
-void contribute_rounded(const at::Tensor& sum, const at::Tensor& errors, const at::Tensor& values,
-                        double weight) {
-  if (sum.is_meta()) return;
-  with_types(values.scalar_type(), [&]<typename Value, typename Sum>(Value, Sum) {
-    const Value* const own = read<Value>(values);
-    Sum* const __restrict target = write<Sum>(sum);
-    Sum* const __restrict lost = errors.defined() ? write<Sum>(errors) : nullptr;
-    for (std::int64_t i = 0; i < values.numel(); ++i) {
-      const Sum value = static_cast<Sum>(own[i]);
-      const Sum rounded = widened<Sum>(to_bf16(value));
-      if (lost != nullptr) lost[i] = value - rounded;
-      target[i] = rounded * static_cast<Sum>(weight);
-    }
-  });
-}
-
-void round_off(const at::Tensor& sent, const at::Tensor& sum, const at::Tensor& errors) {
-  with_types(sum.scalar_type(), [&]<typename Value, typename Sum>(Value, Sum) {
-    c10::BFloat16* const __restrict target = write<c10::BFloat16>(sent);
-    Sum* const __restrict own = write<Sum>(sum);
-    Sum* const __restrict lost = errors.defined() ? write<Sum>(errors) : nullptr;
-    for (std::int64_t i = 0; i < sum.numel(); ++i) {
-      target[i] = to_bf16(own[i]);
-      const Sum rounded = widened<Sum>(target[i]);
-      if (lost != nullptr) lost[i] += own[i] - rounded;
-      own[i] = rounded;
-    }
-  });
-}
-
 void commit_with_errors(const at::Tensor& values, const at::Tensor& sum, const at::Tensor& errors,
                         double divisor) {
   if (sum.is_meta()) return;
@@ -219,15 +178,20 @@ void commit_with_errors(const at::Tensor& values, const at::Tensor& sum, const a
   });
 }
 
-void add(const at::Tensor& sum, const at::Tensor& other) {
-  if (!sum.is_meta()) sum.add_(other);
-}
-
 void commit(const at::Tensor& values, const at::Tensor& sum, double divisor) {
   if (sum.is_meta()) return;
   with_types(values.scalar_type(), [&]<typename Value, typename Sum>(Value, Sum) {
     set_to_quotient(write<Value>(values), read<Sum>(sum), static_cast<Sum>(divisor),
                     values.numel());
+  });
+}
+
+void divide(const at::Tensor& sum, double divisor) {
+  if (sum.is_meta()) return;
+  with_types(sum.scalar_type(), [&]<typename Value, typename Sum>(Value, Sum) {
+    Value* const values = write<Value>(sum);
+    for (std::int64_t i = 0; i < sum.numel(); ++i)
+      values[i] = static_cast<Value>(static_cast<Sum>(values[i]) / static_cast<Sum>(divisor));
   });
 }
 

@@ -3,7 +3,7 @@
 // One rule makes all paths give the same bits: every contribution is multiplied by its weight and
 // rounded, contributions are added in the plan's order, and the sum is divided once. Plain means
 // have weight 1 and divide by the number of members; weighted means divide by 1. Multiplying and
-// dividing by 1 are exact. bfloat16 is summed, and travels, in float32.
+// dividing by 1 are exact. bfloat16 is summed in float32.
 //
 // Tensors are 1-D and contiguous. Meta tensors have no numbers: everything here returns at once for
 // them.
@@ -27,21 +27,11 @@ at::ScalarType sum_type(at::ScalarType type);
 // sum = weight * values.
 void contribute(const at::Tensor& sum, const at::Tensor& values, double weight);
 
-// sum += other, both of the sum's type.
-void add(const at::Tensor& sum, const at::Tensor& other);
-
 // values = sum / divisor, rounded to the values' type.
 void commit(const at::Tensor& values, const at::Tensor& sum, double divisor);
 
-// For formats that are narrower than the sum's type. `errors` may be undefined: they are forgotten
-// then.
-
-// sum = weight * q(values);  errors = values - q(values).
-void contribute_rounded(const at::Tensor& sum, const at::Tensor& errors, const at::Tensor& values,
-                        double weight);
-
-// sent = q(sum), which the sum becomes as well;  errors += sum - q(sum).
-void round_off(const at::Tensor& sent, const at::Tensor& sum, const at::Tensor& errors);
+// sum = sum / divisor.
+void divide(const at::Tensor& sum, double divisor);
 
 // values = sum / divisor + errors, rounded to the values' type.
 void commit_with_errors(const at::Tensor& values, const at::Tensor& sum, const at::Tensor& errors,

@@ -20,16 +20,6 @@ constexpr std::size_t kPlansKept = 256;
 // enough that looking costs nothing, small enough that a slow member holds nobody up.
 constexpr std::int64_t kBlockElements = 32 * 1024;
 
-at::ScalarType wire_type(const Averaging& how, const at::Tensor& tensor) {
-  return how.wire == WireFormat::bf16 ? at::kBFloat16 : sum_type(tensor.scalar_type());
-}
-
-Algorithm algorithm_for(const Averaging& how, const Group& group, const at::Tensor& tensor) {
-  return choose(
-      how.algorithm, group.size(),
-      static_cast<std::int64_t>(static_cast<double>(tensor.nbytes()) * how.payload_scale));
-}
-
 Racks racks_for(const Averaging& how, const Group& group) { return racks_of(group, *how.topology); }
 
 // The trace of a group, which depends on nothing but what the name says: groups of one shape share
@@ -52,25 +42,46 @@ std::shared_ptr<const Trace> shared_trace(GroupReduce& native, Algorithm algorit
   return std::static_pointer_cast<const Trace>(native.share(name, make));
 }
 
+Exchange nothing(const Endpoint& endpoint) {
+  const Time now = endpoint.now();
+  return {now, now, now};
+}
+
 }  // namespace
+
+Tag Averager::tag(Sequence sequence) const {
+  return {Kind::payload, Purpose::average, lane_, sequence};
+}
+
+WireFormat Averager::format_of(const at::Tensor& tensor) const {
+  const bool is_narrow = tensor.scalar_type() == at::kBFloat16 && how_.wire == WireFormat::full;
+  return is_narrow ? WireFormat::bf16 : how_.wire;
+}
+
+Algorithm Averager::algorithm_for(const Group& group, const at::Tensor& tensor) const {
+  const std::int64_t bytes =
+      wire_bytes(format_of(tensor), sum_type(tensor.scalar_type()), tensor.numel());
+  return choose(how_.algorithm, group.size(),
+                static_cast<std::int64_t>(static_cast<double>(bytes) * how_.payload_scale));
+}
 
 const Averager::Prepared& Averager::prepare(const Group& group, WorkerId self,
                                             const at::Tensor& tensor, GroupReduce* native) {
+  check(tensor.dim() == 1 && tensor.is_contiguous(), "only flat tensors are averaged");
   const Key key{group, tensor.numel(), tensor.scalar_type(), native != nullptr};
   const auto found = prepared_.find(key);
   if (found != prepared_.end()) return found->second;
   if (prepared_.size() >= kPlansKept) prepared_.clear();
-  const Algorithm algorithm = algorithm_for(how_, group, tensor);
+  const Algorithm algorithm = algorithm_for(group, tensor);
   const Racks racks = racks_for(how_, group);
   const Plan plan = make_plan(algorithm, group.position_of(self), racks, how_.overlap);
-  const std::int64_t element_bytes =
-      static_cast<std::int64_t>(c10::elementSize(wire_type(how_, tensor)));
-  const std::int64_t message_elements =
-      std::max<std::int64_t>(1, how_.message_bytes / element_bytes);
-  Prepared prepared{
-      plan.segments,
-      compile(plan, tensor.numel(), message_elements, how_.overlap, how_.payload_scale),
-      {}};
+  const WireFormat format = format_of(tensor);
+  const auto element_bytes = static_cast<std::int64_t>(
+      c10::elementSize(wire_type(format, sum_type(tensor.scalar_type()))));
+  const Cuts cuts{.message_elements = std::max<std::int64_t>(1, how_.message_bytes / element_bytes),
+                  .unit = smallest_cut(format),
+                  .payload_scale = how_.payload_scale};
+  Prepared prepared{plan.segments, compile(plan, tensor.numel(), cuts, how_.overlap), {}};
   if (native != nullptr) {
     prepared.compiled = prepared.compiled.without_messages();
     prepared.trace = shared_trace(*native, algorithm, racks, how_.overlap);
@@ -83,56 +94,89 @@ Averaging whole_messages_if_virtual(Averaging how, const Endpoint& endpoint) {
   return how;
 }
 
+// In one another's memory nothing is rounded on its way; where it is to be, messages do it.
+GroupReduce* Averager::native_for(Endpoint& endpoint, const Group& group,
+                                  const at::Tensor& tensor) const {
+  const bool is_exact =
+      format_of(tensor) == WireFormat::full ||
+      (how_.wire == WireFormat::full && algorithm_for(group, tensor) == Algorithm::pair);
+  return tensor.is_cpu() && is_exact ? endpoint.native() : nullptr;
+}
+
 Exchange Averager::average(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
                            Sequence sequence, std::span<const double> weights) {
-  check(tensor.dim() == 1 && tensor.is_contiguous(), "only flat tensors are averaged");
   check(weights.empty() || static_cast<int>(weights.size()) == group.size(),
         "an average needs one weight for each member");
   std::vector<double> each(weights.begin(), weights.end());
   const double divisor = each.empty() ? group.size() : 1;
   if (each.empty()) each.assign(static_cast<std::size_t>(group.size()), 1.0);
-  if (tensor.numel() == 0 || (group.size() == 1 && each.front() == 1)) {
-    const Time now = endpoint.now();
-    return {now, now, now};
+  if (tensor.numel() == 0 || (group.size() == 1 && each.front() == 1)) return nothing(endpoint);
+  if (GroupReduce* const native = native_for(endpoint, group, tensor))
+    return in_memory(endpoint, *native, group, tensor, sequence, each, divisor);
+  const at::Tensor sum = buffer(sum_, tensor);
+  const bool keeps_errors = carries_errors();
+  const Losses losses{keeps_errors ? buffer(errors_, tensor).zero_() : at::Tensor()};
+  contribute(sum, tensor, each[static_cast<std::size_t>(group.position_of(endpoint.self()))]);
+  const Exchange exchange = over_messages(endpoint, group, tensor, sequence, sum, losses);
+  if (keeps_errors)
+    commit_with_errors(tensor, sum, losses.errors, divisor);
+  else
+    commit(tensor, sum, divisor);
+  return exchange;
+}
+
+Exchange Averager::average_with_residuals(Endpoint& endpoint, const Group& group,
+                                          const at::Tensor& tensor, Sequence sequence,
+                                          const at::Tensor& residuals) {
+  if (tensor.numel() == 0 || group.size() == 1) return nothing(endpoint);
+  const at::Tensor sum = buffer(sum_, tensor);
+  contribute(sum, tensor, 1);
+  const Exchange exchange = with_residuals(endpoint, group, tensor, sequence, sum, residuals);
+  commit(tensor, sum, group.size());
+  return exchange;
+}
+
+Exchange Averager::with_residuals(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
+                                  Sequence sequence, const at::Tensor& sum,
+                                  const at::Tensor& residuals) {
+  sum.add_(residuals);
+  residuals.zero_();
+  try {
+    return over_messages(endpoint, group, tensor, sequence, sum, {residuals});
+  } catch (...) {
+    residuals.zero_();
+    throw;
   }
-  // In one another's memory nothing is rounded on its way; where it is to be, messages do it.
-  GroupReduce* const native =
-      tensor.is_cpu() && how_.wire == WireFormat::full ? endpoint.native() : nullptr;
-  const Prepared& prepared = prepare(group, endpoint.self(), tensor, native);
-  const Tag tag{Kind::payload, Purpose::average, lane_, sequence};
-  if (native != nullptr)
-    return in_memory(endpoint, *native, group, tensor, tag, prepared, each, divisor);
-  return over_messages(endpoint, group, tensor, tag, prepared, each, divisor);
+}
+
+Exchange Averager::form_mean(Endpoint& endpoint, const Group& group, const at::Tensor& sent,
+                             Sequence sequence, const at::Tensor& mean,
+                             const at::Tensor& residuals) {
+  check(mean.scalar_type() == sum_type(sent.scalar_type()), "a mean of another type than its sum");
+  contribute(mean, sent, 1);
+  if (sent.numel() == 0 || group.size() == 1) return nothing(endpoint);
+  GroupReduce* const native = native_for(endpoint, group, sent);
+  if (native != nullptr && mean.scalar_type() == sent.scalar_type()) {
+    const std::vector<double> each(static_cast<std::size_t>(group.size()), 1.0);
+    return in_memory(endpoint, *native, group, mean, sequence, each, group.size());
+  }
+  // Numbers of bfloat16 are too coarse to hold what they lose.
+  const bool keeps_errors =
+      how_.wire != WireFormat::full && mean.scalar_type() == sent.scalar_type();
+  const Losses losses{keeps_errors ? sent : at::Tensor(), -1};
+  const Exchange exchange = residuals.defined()
+                                ? with_residuals(endpoint, group, sent, sequence, mean, residuals)
+                                : over_messages(endpoint, group, sent, sequence, mean, losses);
+  divide(mean, group.size());
+  return exchange;
 }
 
 Exchange Averager::over_messages(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
-                                 Tag tag, const Prepared& prepared, std::span<const double> weights,
-                                 double divisor) {
-  const at::ScalarType type = sum_type(tensor.scalar_type());
-  const bool rounds = how_.wire != WireFormat::full;
-  const bool keeps_errors = rounds && how_.rounding == Rounding::kept;
-  if (!sum_.defined() || sum_.numel() < tensor.numel() || sum_.scalar_type() != type) {
-    const auto like = tensor.options().dtype(type).requires_grad(false);
-    sum_ = at::empty({tensor.numel()}, like);
-    errors_ = keeps_errors ? at::empty({tensor.numel()}, like) : at::Tensor();
-    scratch_.clear();
-  }
-  const at::Tensor sum = sum_.narrow(0, 0, tensor.numel());
-  const WireTerms wire{wire_type(how_, tensor),
-                       keeps_errors ? errors_.narrow(0, 0, tensor.numel()) : at::Tensor()};
-  const double weight = weights[static_cast<std::size_t>(group.position_of(endpoint.self()))];
-  if (rounds)
-    contribute_rounded(sum, wire.errors, tensor, weight);
-  else
-    contribute(sum, tensor, weight);
+                                 Sequence sequence, const at::Tensor& sum, const Losses& losses) {
+  const Prepared& prepared = prepare(group, endpoint.self(), tensor, nullptr);
   try {
-    const Exchange exchange =
-        execute(endpoint, group, tag, prepared.compiled, sum, wire, scratch_, how_.deadline);
-    if (keeps_errors)
-      commit_with_errors(tensor, sum, wire.errors, divisor);
-    else
-      commit(tensor, sum, divisor);
-    return exchange;
+    return execute(endpoint, group, tag(sequence), prepared.compiled, sum,
+                   {format_of(tensor), losses}, scratch_, how_.deadline);
   } catch (...) {
     sum_.reset();  // Peers may still be reading them.
     scratch_.clear();
@@ -140,9 +184,18 @@ Exchange Averager::over_messages(Endpoint& endpoint, const Group& group, const a
   }
 }
 
+// `kept`, for numbers like those of a tensor; made anew where it does not fit.
+at::Tensor Averager::buffer(at::Tensor& kept, const at::Tensor& like) const {
+  const at::ScalarType type = sum_type(like.scalar_type());
+  if (!kept.defined() || kept.numel() < like.numel() || kept.scalar_type() != type)
+    kept = at::empty({like.numel()}, like.options().dtype(type).requires_grad(false));
+  return kept.narrow(0, 0, like.numel());
+}
+
 Exchange Averager::in_memory(Endpoint& endpoint, GroupReduce& native, const Group& group,
-                             const at::Tensor& tensor, Tag tag, const Prepared& prepared,
+                             const at::Tensor& tensor, Sequence sequence,
                              std::span<const double> weights, double divisor) {
+  const Prepared& prepared = prepare(group, endpoint.self(), tensor, &native);
   const std::int64_t elements = tensor.numel();
   const int segments = prepared.segments;
   const std::int64_t largest_segment = (elements + segments - 1) / segments;
@@ -159,11 +212,11 @@ Exchange Averager::in_memory(Endpoint& endpoint, GroupReduce& native, const Grou
   Exchange exchange;
   exchange.begin = endpoint.now();
   exchange.first_bytes =
-      native.reduce(group, tag, tensor, segments * pieces, combine, how_.deadline);
+      native.reduce(group, tag(sequence), tensor, segments * pieces, combine, how_.deadline);
   exchange.end = endpoint.now();
   // What the algorithm would have sent: reports compare strategies, not engines.
-  exchange.bytes_sent = prepared.compiled.elements_sent *
-                        static_cast<std::int64_t>(c10::elementSize(wire_type(how_, tensor)));
+  exchange.bytes_sent = wire_bytes(format_of(tensor), sum_type(tensor.scalar_type()),
+                                   prepared.compiled.elements_sent);
   exchange.messages_sent = prepared.compiled.messages_sent;
   return exchange;
 }

@@ -20,30 +20,27 @@
 #include "huddle/collective/execute.h"
 #include "huddle/collective/plan.h"
 #include "huddle/collective/trace.h"
+#include "huddle/collective/wire/wire_format.h"
 #include "huddle/record/meter.h"
 #include "huddle/transport/endpoint.h"
 
 namespace huddle {
 
-// In which numbers an average travels. Sums are formed in the tensors' own type all the same.
-enum class WireFormat {
-  full,  // That type.
-  bf16,  // bfloat16, rounded to the nearest, ties to even.
-};
-
 // What becomes of the errors of rounding to the wire format.
 enum class Rounding {
   forgotten,  // As other systems do: all members end with the same bits, near to the mean.
   kept,       // Whoever rounds adds what was lost to its own result, q(x) = x rounded:
-              //   x_i <- x_i + (mean of q(x) - q(x_i)), for two members;
-              // with more, partial sums are rounded on their way too. So the members' mean is
-              // exact, and they end as far apart as the format is coarse.
+              //   x_i <- x_i + (mean of q(x) - q(x_i)), for two members.
+              // So their plain mean is exact, and they end as far apart as the format is coarse.
+              // With more members sums are rounded on their way, and what that loses is as many
+              // times as coarse: residuals (below) serve better.
 };
 
 // How to average.
 struct Averaging {
   Algorithm algorithm = Algorithm::automatic;
-  WireFormat wire = WireFormat::full;
+  WireFormat wire = WireFormat::full;  // bfloat16 tensors travel as they are, and errors of sums
+                                       // are forgotten then.
   Rounding rounding = Rounding::kept;
   SharedTopology topology = std::make_shared<const Topology>();
   std::int64_t message_bytes =
@@ -70,6 +67,24 @@ class Averager {
   Exchange average(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
                    Sequence sequence, std::span<const double> weights = {});
 
+  // The plain mean with `residuals` added to what is averaged: what rounding lost the last time. In
+  // their place comes what it loses now (nothing, if it throws). All members end with the same
+  // bits.
+  Exchange average_with_residuals(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
+                                  Sequence sequence, const at::Tensor& residuals);
+
+  // The plain mean of everybody's `sent` forms in `mean`, of the type of sums, without a buffer of
+  // this class. What rounding loses is taken off `sent`: that is then what this worker gave, and
+  // x - sent + mean the difference form. With `residuals` those are treated as above instead. If it
+  // throws, drop `mean`: peers may still be reading it.
+  Exchange form_mean(Endpoint& endpoint, const Group& group, const at::Tensor& sent,
+                     Sequence sequence, const at::Tensor& mean, const at::Tensor& residuals = {});
+
+  // Whether its messages are narrower than its sums, and what that loses is not to be forgotten.
+  bool carries_errors() const {
+    return how_.wire != WireFormat::full && how_.rounding == Rounding::kept;
+  }
+
  private:
   // What is known about averaging one size of tensor in one group.
   struct Prepared {
@@ -83,11 +98,18 @@ class Averager {
   // `native`: what is prepared is an average in memory.
   const Prepared& prepare(const Group& group, WorkerId self, const at::Tensor& tensor,
                           GroupReduce* native);
-  Exchange over_messages(Endpoint& endpoint, const Group& group, const at::Tensor& tensor, Tag tag,
-                         const Prepared& prepared, std::span<const double> weights, double divisor);
+  WireFormat format_of(const at::Tensor& tensor) const;
+  Algorithm algorithm_for(const Group& group, const at::Tensor& tensor) const;
+  GroupReduce* native_for(Endpoint& endpoint, const Group& group, const at::Tensor& tensor) const;
+  Exchange over_messages(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
+                         Sequence sequence, const at::Tensor& sum, const Losses& losses);
+  Exchange with_residuals(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
+                          Sequence sequence, const at::Tensor& sum, const at::Tensor& residuals);
+  at::Tensor buffer(at::Tensor& kept, const at::Tensor& like) const;
+  Tag tag(Sequence sequence) const;
   Exchange in_memory(Endpoint& endpoint, GroupReduce& native, const Group& group,
-                     const at::Tensor& tensor, Tag tag, const Prepared& prepared,
-                     std::span<const double> weights, double divisor);
+                     const at::Tensor& tensor, Sequence sequence, std::span<const double> weights,
+                     double divisor);
 
   const Averaging how_;
   const Lane lane_;

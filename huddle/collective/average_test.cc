@@ -195,13 +195,14 @@ TEST(Average, ADeathInsideAnExchangeLeavesTheAverageOrOnesOwnValues) {
   }
 }
 
-// What each worker holds after one average in bfloat16, and what it sent.
+// What each worker holds after one average in a narrow format, and what it sent.
 struct Rounded {
   std::vector<at::Tensor> results;
   std::vector<std::int64_t> bytes;
 };
 
-Rounded averaged_in_bf16(const Case& test, Rounding rounding, Native native = Native::on) {
+Rounded averaged_in(WireFormat format, const Case& test, Rounding rounding,
+                    Native native = Native::on) {
   ThreadsOptions options;
   options.cluster.workers = test.workers;
   options.native = native;
@@ -211,9 +212,10 @@ Rounded averaged_in_bf16(const Case& test, Rounding rounding, Native native = Na
     const auto self = static_cast<std::size_t>(endpoint.self().value);
     rounded.results[self] = values_of(test, endpoint.self().value);
     Averager averager({.algorithm = test.algorithm,
-                       .wire = WireFormat::bf16,
+                       .wire = format,
                        .rounding = rounding,
                        .topology = std::make_shared<const Topology>(test.topology),
+                       .message_bytes = test.message_bytes,
                        .deadline = {20}});
     rounded.bytes[self] = averager
                               .average(endpoint, Group::everyone(test.workers),
@@ -223,20 +225,52 @@ Rounded averaged_in_bf16(const Case& test, Rounding rounding, Native native = Na
   return rounded;
 }
 
-TEST(WireBf16, APairAddsTheDifferenceOfWhatWasRounded) {
-  const Case test{.workers = 2, .type = at::kDouble};
-  const Rounded rounded = averaged_in_bf16(test, Rounding::kept);
-  const auto q = [](const at::Tensor& x) {
-    return x.to(at::kFloat).to(at::kBFloat16).to(at::kDouble);
-  };
-  const at::Tensor x = values_of(test, 0);
-  const at::Tensor y = values_of(test, 1);
-  EXPECT_TRUE(at::allclose(rounded.results[0], x + ((q(x) + q(y)) / 2 - q(x)), 0, 1e-15));
-  EXPECT_TRUE(at::allclose(rounded.results[1], y + ((q(x) + q(y)) / 2 - q(y)), 0, 1e-15));
-  EXPECT_EQ(rounded.bytes[0], 2 * test.elements);
+// As wire_format.h says it, by ATen.
+at::Tensor q_bf16(const at::Tensor& x) {
+  return x.to(at::kFloat).to(at::kBFloat16).to(at::kDouble);
 }
 
-TEST(WireBf16, KeepsTheSumOfAllMembersWhateverTheAlgorithm) {
+at::Tensor q_int8(const at::Tensor& x) {
+  at::Tensor rounded = x.clone();
+  for (std::int64_t begin = 0; begin < x.numel(); begin += kInt8Block) {
+    const at::Tensor block = rounded.narrow(0, begin, std::min(kInt8Block, x.numel() - begin));
+    const at::Tensor scale = (block.abs().max() / 127).to(at::kFloat).to(at::kDouble);
+    block.copy_((block / scale).round() * scale);
+  }
+  return rounded;
+}
+
+TEST(NarrowWire, APairAddsTheDifferenceOfWhatWasRounded) {
+  const Case test{.workers = 2, .elements = 10'000, .type = at::kDouble};
+  const at::Tensor x = values_of(test, 0);
+  const at::Tensor y = values_of(test, 1);
+  for (const WireFormat format : {WireFormat::bf16, WireFormat::int8}) {
+    const auto q = format == WireFormat::bf16 ? q_bf16 : q_int8;
+    const Rounded rounded = averaged_in(format, test, Rounding::kept);
+    EXPECT_TRUE(at::allclose(rounded.results[0], x + ((q(x) + q(y)) / 2 - q(x)), 0, 1e-14));
+    EXPECT_TRUE(at::allclose(rounded.results[1], y + ((q(x) + q(y)) / 2 - q(y)), 0, 1e-14));
+  }
+  EXPECT_EQ(averaged_in(WireFormat::bf16, test, Rounding::kept).bytes[0], 2 * 10'000);
+  EXPECT_EQ(averaged_in(WireFormat::int8, test, Rounding::kept).bytes[0], 10'000 + 3 * 4);
+}
+
+void expect_kept_sum(const Case& test, WireFormat format, double coarseness) {
+  const std::string name = concat(algorithm_names()[static_cast<std::size_t>(test.algorithm)],
+                                  " of ", test.workers, " in format ", static_cast<int>(format));
+  at::Tensor before = at::zeros({test.elements}, at::kDouble);
+  for (int worker = 0; worker < test.workers; ++worker) before += values_of(test, worker);
+  const Rounded kept = averaged_in(format, test, Rounding::kept);
+  EXPECT_TRUE(at::allclose(at::stack(kept.results).sum(0), before, 0, 1e-11)) << name;
+  const at::Tensor mean = before / test.workers;
+  for (const at::Tensor& result : kept.results)
+    EXPECT_LT((result - mean).abs().max().item<double>(), test.workers * coarseness) << name;
+  const Rounded forgotten = averaged_in(format, test, Rounding::forgotten);
+  for (const at::Tensor& result : forgotten.results)
+    EXPECT_TRUE(at::equal(result, forgotten.results[0])) << name;
+  EXPECT_TRUE(at::allclose(forgotten.results[0], mean, coarseness, 3 * coarseness)) << name;
+}
+
+TEST(NarrowWire, KeepsTheSumOfAllMembersWhateverTheAlgorithm) {
   for (const Algorithm algorithm :
        {Algorithm::automatic, Algorithm::ring, Algorithm::scattered_ring,
         Algorithm::halving_doubling, Algorithm::direct, Algorithm::leader, Algorithm::sharded})
@@ -245,33 +279,67 @@ TEST(WireBf16, KeepsTheSumOfAllMembersWhateverTheAlgorithm) {
         if (workers % racks != 0) continue;
         Case test{.algorithm = algorithm, .workers = workers, .elements = 97, .type = at::kDouble};
         if (racks > 1) test.topology = in_equal_racks({.racks = racks, .workers = workers / racks});
-        const std::string name = concat(algorithm_names()[static_cast<std::size_t>(algorithm)],
-                                        " of ", workers, " in ", racks, " racks");
-        at::Tensor before = at::zeros({97}, at::kDouble);
-        for (int worker = 0; worker < workers; ++worker) before += values_of(test, worker);
-        const Rounded kept = averaged_in_bf16(test, Rounding::kept);
-        EXPECT_TRUE(at::allclose(at::stack(kept.results).sum(0), before, 0, 1e-12)) << name;
-        const at::Tensor mean = before / workers;
-        for (const at::Tensor& result : kept.results)
-          EXPECT_LT((result - mean).abs().max().item<double>(), workers * 3.0 / 128) << name;
-        const Rounded forgotten = averaged_in_bf16(test, Rounding::forgotten);
-        for (const at::Tensor& result : forgotten.results)
-          EXPECT_TRUE(at::equal(result, forgotten.results[0])) << name;
-        EXPECT_TRUE(at::allclose(forgotten.results[0], mean, 0.05, 0.05)) << name;
+        expect_kept_sum(test, WireFormat::bf16, 3. / 128);
+        test.elements = 9 * kInt8Block + 97;
+        if (workers != 12) expect_kept_sum(test, WireFormat::int8, 6. / 127);
       }
 }
 
-TEST(WireBf16, RepeatsBitForBitAndSendsHalfTheBytes) {
-  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
-    const Case test{.workers = 5, .elements = 1009, .type = type};
-    const Rounded first = averaged_in_bf16(test, Rounding::kept);
-    const Rounded again = averaged_in_bf16(test, Rounding::kept, Native::off);
-    for (std::size_t worker = 0; worker < 5; ++worker) {
-      EXPECT_TRUE(at::equal(first.results[worker], again.results[worker]));
-      EXPECT_EQ(first.bytes[worker], again.bytes[worker]);
-      EXPECT_LT(std::abs(first.bytes[worker] - 2 * 8 * 1009 / 5), 2 * 8);
+TEST(NarrowWire, GivesTheSameBitsHoweverItTravels) {
+  for (const WireFormat format : {WireFormat::bf16, WireFormat::int8})
+    for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+      Case test{.workers = 5, .elements = 50'009, .type = type};
+      const Rounded first = averaged_in(format, test, Rounding::kept);
+      test.message_bytes = 5000;
+      const Rounded cut = averaged_in(format, test, Rounding::kept, Native::off);
+      for (std::size_t worker = 0; worker < 5; ++worker)
+        EXPECT_TRUE(at::equal(first.results[worker], cut.results[worker]));
     }
-  }
+}
+
+TEST(NarrowWire, SendsFewerBytes) {
+  const Case test{.workers = 5, .elements = 50'009};
+  const double full = 2 * 4. / 5 * 50'009 * 4;
+  for (const std::int64_t bytes : averaged_in(WireFormat::bf16, test, Rounding::kept).bytes)
+    EXPECT_NEAR(static_cast<double>(bytes) / full, 0.5, 0.001);
+  for (const std::int64_t bytes : averaged_in(WireFormat::int8, test, Rounding::kept).bytes)
+    EXPECT_NEAR(static_cast<double>(bytes) / full, 0.25, 0.04) << "blocks go as a whole";
+}
+
+TEST(NarrowWire, LetsModelsInBfloat16TravelAsTheyAre) {
+  const Case test{.workers = 4, .elements = 1000, .type = at::kBFloat16};
+  for (const std::int64_t bytes : averaged_in(WireFormat::full, test, Rounding::kept).bytes)
+    EXPECT_EQ(bytes, 2 * 3 * 250 * 2);
+}
+
+// Whatever is lost at one average is part of a later one.
+TEST(NarrowWire, CarriesResidualsOn) {
+  constexpr int kWorkers = 3;
+  constexpr int kAverages = 20;
+  const Case test{.workers = kWorkers, .elements = 5000, .type = at::kDouble};
+  ThreadsOptions options;
+  options.cluster.workers = kWorkers;
+  std::vector<at::Tensor> totals(kWorkers);
+  std::vector<at::Tensor> residuals(kWorkers);
+  make_threads_launcher(options)->run([&](Endpoint& endpoint) {
+    const auto self = static_cast<std::size_t>(endpoint.self().value);
+    totals[self] = at::zeros({test.elements}, at::kDouble);
+    residuals[self] = at::zeros({test.elements}, at::kDouble);
+    Averager averager({.wire = WireFormat::int8, .deadline = {20}});
+    for (unsigned i = 0; i < kAverages; ++i) {
+      const at::Tensor gradient = values_of(test, endpoint.self().value);
+      averager.average_with_residuals(endpoint, Group::everyone(kWorkers), gradient, Sequence{i},
+                                      residuals[self]);
+      totals[self] += gradient;
+    }
+  });
+  at::Tensor expected = at::zeros({test.elements}, at::kDouble);
+  for (int worker = 0; worker < kWorkers; ++worker)
+    expected += values_of(test, worker) * kAverages / kWorkers;
+  for (const at::Tensor& total : totals) EXPECT_TRUE(at::equal(total, totals[0]));
+  EXPECT_GT((totals[0] - expected).abs().max().item<double>(), 1e-4) << "something was lost";
+  const at::Tensor carried = at::stack(residuals).sum(0) / kWorkers;
+  EXPECT_TRUE(at::allclose(totals[0] + carried, expected, 0, 1e-11));
 }
 
 TEST(Average, RefusesTypesThatHaveNoMean) { EXPECT_THROW(sum_type(at::kLong), UsageError); }

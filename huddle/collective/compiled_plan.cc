@@ -110,27 +110,34 @@ void queue_up(CompiledPlan& compiled) {
   }
 }
 
+// Where the first `part` of `parts` like parts of the elements end.
+std::int64_t cut_at(std::int64_t part, std::int64_t parts, std::int64_t elements,
+                    std::int64_t unit) {
+  const std::int64_t units = (elements + unit - 1) / unit;
+  return std::min(elements, units * part / parts * unit);
+}
+
 }  // namespace
 
-CompiledPlan compile(const Plan& plan, std::int64_t elements, std::int64_t message_elements,
-                     Overlap overlap, double payload_scale) {
+CompiledPlan compile(const Plan& plan, std::int64_t elements, const Cuts& cuts, Overlap overlap) {
   CompiledPlan compiled;
   compiled.is_cut_to_travel = plan.pieces > 1;
   std::vector<int> phase_of;
   compiled.messages.reserve(plan.actions.size());
   for (const Action& action : plan.actions) {
-    const std::int64_t begin = elements * action.first / plan.segments;
-    const std::int64_t size = elements * action.last / plan.segments - begin;
-    const auto counts_for = static_cast<std::int64_t>(static_cast<double>(size) * payload_scale);
+    const std::int64_t begin = cut_at(action.first, plan.segments, elements, cuts.unit);
+    const std::int64_t size = cut_at(action.last, plan.segments, elements, cuts.unit) - begin;
+    const auto counts_for =
+        static_cast<std::int64_t>(static_cast<double>(size) * cuts.payload_scale);
     const std::int64_t wanted =
         std::clamp<std::int64_t>(counts_for / kSmallestPiece, 1, plan.pieces);
     const std::int64_t pieces =
-        std::max<std::int64_t>(wanted, (size + message_elements - 1) / message_elements);
+        std::max<std::int64_t>(wanted, (size + cuts.message_elements - 1) / cuts.message_elements);
     for (std::int64_t piece = 0; piece < pieces; ++piece) {
       const Message message{.verb = action.verb,
                             .peer = action.peer,
-                            .begin = begin + size * piece / pieces,
-                            .end = begin + size * (piece + 1) / pieces};
+                            .begin = begin + cut_at(piece, pieces, size, cuts.unit),
+                            .end = begin + cut_at(piece + 1, pieces, size, cuts.unit)};
       if (message.size() == 0) continue;
       compiled.messages.push_back(message);
       phase_of.push_back(action.phase);

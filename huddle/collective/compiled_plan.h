@@ -54,8 +54,13 @@ struct CompiledPlan {
   }
 };
 
-// `payload_scale`: bytes on the wire for each byte, which decides how finely it pays to cut.
-CompiledPlan compile(const Plan& plan, std::int64_t elements, std::int64_t message_elements,
-                     Overlap overlap, double payload_scale = 1);
+// How messages may be cut.
+struct Cuts {
+  std::int64_t message_elements = 0;  // Of the largest.
+  std::int64_t unit = 1;              // At multiples of it.
+  double payload_scale = 1;           // Bytes on the wire for each byte: how finely it pays to cut.
+};
+
+CompiledPlan compile(const Plan& plan, std::int64_t elements, const Cuts& cuts, Overlap overlap);
 
 }  // namespace huddle

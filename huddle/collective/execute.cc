@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "huddle/base/error.h"
-#include "huddle/collective/arithmetic.h"
 
 namespace huddle {
 namespace {
@@ -35,7 +34,8 @@ class Execution {
         compiled_(compiled),
         values_(values),
         wire_(wire),
-        is_narrow_(wire.type != values.scalar_type()),
+        is_narrow_(wire.format != WireFormat::full),
+        wire_type_(wire_type(wire.format, values.scalar_type())),
         scratch_(scratch) {
     states_.resize(compiled.messages.size());
     for (std::size_t i = 0; i < states_.size(); ++i)
@@ -150,8 +150,7 @@ class Execution {
     const WorkerId peer = group_[message.peer];
     if (message.verb == Verb::send) {
       ++exchange_.messages_sent;
-      exchange_.bytes_sent +=
-          message.size() * static_cast<std::int64_t>(c10::elementSize(wire_.type));
+      exchange_.bytes_sent += wire_bytes(wire_.format, values_.scalar_type(), message.size());
       return endpoint_.send(peer, tag_, outgoing(message, state));
     }
     if ((message.verb == Verb::copy && !is_narrow_) || values_.is_meta())
@@ -168,8 +167,9 @@ class Execution {
     state.scratch = free_scratch_.back();
     free_scratch_.pop_back();
     at::Tensor& buffer = scratch_[static_cast<std::size_t>(state.scratch)];
-    if (!buffer.defined() || buffer.numel() < compiled_.largest_message)
-      buffer = at::empty({compiled_.largest_message}, values_.options().dtype(wire_.type));
+    const std::int64_t largest = wire_size(wire_.format, compiled_.largest_message);
+    if (!buffer.defined() || buffer.numel() < largest || buffer.scalar_type() != wire_type_)
+      buffer = at::empty({largest}, values_.options().dtype(wire_type_));
   }
 
   void arrive(int index, Time first_bytes) {
@@ -191,9 +191,9 @@ class Execution {
       State& state = states_[static_cast<std::size_t>(current)];
       if (state.scratch >= 0) {
         if (message.verb == Verb::add)
-          add(stretch_of(message), scratch_of(message, state));
+          add_decoded(wire_.format, stretch_of(message), scratch_of(message, state));
         else if (message.verb == Verb::copy)
-          stretch_of(message).copy_(scratch_of(message, state));
+          decode(wire_.format, stretch_of(message), scratch_of(message, state));
         free_scratch_.push_back(state.scratch);
       }
       ++ended_;
@@ -214,8 +214,9 @@ class Execution {
   }
   at::Tensor stretch_of(const Message& message) {
     if (!values_.is_meta()) return part(values_, message.begin, message.end);
-    at::Tensor& blank = blanks_[message.size()];
-    if (!blank.defined()) blank = at::empty({message.size()}, values_.options().dtype(wire_.type));
+    const std::int64_t size = wire_size(wire_.format, message.size());
+    at::Tensor& blank = blanks_[size];
+    if (!blank.defined()) blank = at::empty({size}, values_.options().dtype(wire_type_));
     return blank;
   }
   // What is sent is rounded for its sender, too: all go on with the same numbers.
@@ -224,13 +225,14 @@ class Execution {
     if (!is_narrow_ || values_.is_meta()) return stretch;
     take_scratch(state);
     const at::Tensor sent = scratch_of(message, state);
-    round_off(
-        sent, stretch,
-        wire_.errors.defined() ? part(wire_.errors, message.begin, message.end) : at::Tensor());
+    Losses losses = wire_.losses;
+    if (losses.errors.defined()) losses.errors = part(losses.errors, message.begin, message.end);
+    encode(wire_.format, sent, stretch, losses);
     return sent;
   }
   at::Tensor scratch_of(const Message& message, const State& state) const {
-    return part(scratch_[static_cast<std::size_t>(state.scratch)], 0, message.size());
+    return part(scratch_[static_cast<std::size_t>(state.scratch)], 0,
+                wire_size(wire_.format, message.size()));
   }
 
   Endpoint& endpoint_;
@@ -240,6 +242,7 @@ class Execution {
   const at::Tensor& values_;
   const WireTerms& wire_;
   const bool is_narrow_;
+  const at::ScalarType wire_type_;
   Scratch& scratch_;
   std::map<std::int64_t, at::Tensor> blanks_;  // By size: what has no numbers needs no place.
   std::vector<int> free_scratch_;

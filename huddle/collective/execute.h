@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "huddle/collective/compiled_plan.h"
+#include "huddle/collective/wire/wire_format.h"
 #include "huddle/record/meter.h"
 #include "huddle/transport/endpoint.h"
 
@@ -16,11 +17,10 @@ namespace huddle {
 // Buffers for messages that wait to be added; kept from one execution to the next.
 using Scratch = std::vector<at::Tensor>;
 
-// In which type messages travel, and where the errors of rounding to it go; without `errors` they
-// are forgotten.
+// In which format messages travel, and where the errors of rounding to it go.
 struct WireTerms {
-  at::ScalarType type;
-  at::Tensor errors = {};
+  WireFormat format = WireFormat::full;
+  Losses losses = {};
 };
 
 // Runs the plan on `values`, in place. On failure `values` and `scratch` may still be read by

@@ -35,7 +35,7 @@ std::vector<Plan> plans_of(Algorithm algorithm, const Racks& racks) {
 }
 
 std::int64_t elements_sent(const Plan& plan, std::int64_t elements) {
-  return compile(plan, elements, elements, Overlap::phases).elements_sent;
+  return compile(plan, elements, {.message_elements = elements}, Overlap::phases).elements_sent;
 }
 
 TEST(Plan, EveryAlgorithmAddsEveryContributionOnceForAnyGroupSize) {
@@ -121,17 +121,31 @@ TEST(Trace, RefusesPlansThatDoNotFitTogether) {
 }
 
 TEST(Compile, CutsLargeMessagesAndKeepsTheirOrder) {
-  const CompiledPlan compiled =
-      compile(make_plan(Algorithm::pair, 0, racks_of_sizes({2})), 1000, 300, Overlap::phases);
+  const CompiledPlan compiled = compile(make_plan(Algorithm::pair, 0, racks_of_sizes({2})), 1000,
+                                        {.message_elements = 300}, Overlap::phases);
   EXPECT_EQ(compiled.messages_sent, 4);
   EXPECT_EQ(compiled.elements_sent, 1000);
   EXPECT_LE(compiled.largest_message, 300);
 }
 
+TEST(Compile, CutsAtMultiplesOfAUnitHoweverManyMessagesThereAre) {
+  for (const std::int64_t most : {100, 1000, 100000}) {
+    const CompiledPlan compiled = compile(make_plan(Algorithm::ring, 1, racks_of_sizes({3})), 4321,
+                                          {.message_elements = most, .unit = 64}, Overlap::phases);
+    std::int64_t sent = 0;
+    for (const Message& message : compiled.messages) {
+      EXPECT_EQ(message.begin % 64, 0);
+      EXPECT_TRUE(message.end % 64 == 0 || message.end == 4321) << message.end;
+      if (message.verb == Action::Verb::send) sent += message.size();
+    }
+    EXPECT_NEAR(static_cast<double>(sent), 2 * 2. / 3 * 4321, 3 * 64);
+  }
+}
+
 TEST(Compile, LetsReadersOfOneStretchGoTogetherButNoWriterBesideThem) {
   constexpr int kMembers = 5;
   const CompiledPlan compiled = compile(make_plan(Algorithm::direct, 2, racks_of_sizes({kMembers})),
-                                        kMembers * 10, 100, Overlap::phases);
+                                        kMembers * 10, {.message_elements = 100}, Overlap::phases);
   int sends_of_the_sum = 0;
   for (int i = 0; i < static_cast<int>(compiled.messages.size()); ++i) {
     const Message& message = compiled.messages[static_cast<std::size_t>(i)];
@@ -152,7 +166,7 @@ TEST(Compile, LetsNoLaterStepOfDoublingTakeBandwidthFromAnEarlierOne) {
   constexpr int kMembers = 8;
   const CompiledPlan compiled =
       compile(make_plan(Algorithm::halving_doubling, 0, racks_of_sizes({kMembers})), kMembers * 10,
-              1000, Overlap::phases);
+              {.message_elements = 1000}, Overlap::phases);
   std::vector<int> doubling;  // The sends of what is summed up: 1, 2 and 4 segments from the first.
   for (int i = 0; i < std::ssize(compiled.messages); ++i) {
     const Message& message = compiled.messages[static_cast<std::size_t>(i)];
@@ -166,8 +180,8 @@ TEST(Compile, LetsNoLaterStepOfDoublingTakeBandwidthFromAnEarlierOne) {
 }
 
 TEST(Compile, LeavesOutEmptyMessages) {
-  const CompiledPlan compiled =
-      compile(make_plan(Algorithm::ring, 0, racks_of_sizes({7})), 2, 100, Overlap::phases);
+  const CompiledPlan compiled = compile(make_plan(Algorithm::ring, 0, racks_of_sizes({7})), 2,
+                                        {.message_elements = 100}, Overlap::phases);
   for (const Message& message : compiled.messages) EXPECT_GT(message.end, message.begin);
 }
 

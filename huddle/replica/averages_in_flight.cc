@@ -2,12 +2,24 @@
 
 #include <utility>
 
+#include "huddle/base/error.h"
+
 namespace huddle {
 
 void append(Exchange& total, const Exchange& more) {
   total.end = more.end;
   total.bytes_sent += more.bytes_sent;
   total.messages_sent += more.messages_sent;
+}
+
+// Whatever an average waits for has a deadline of its own, so as long as it has not ended it makes
+// progress.
+void AveragesInFlight::wait_for(Pending& average) {
+  while (true) try {
+      return average.wait(deadline_);
+    } catch (const Timeout&) {
+      if (average.ready()) return average.wait(deadline_);  // Of the average itself, or it ended.
+    }
 }
 
 void AveragesInFlight::start(Lane lane, Average average) {
@@ -18,7 +30,7 @@ void AveragesInFlight::start(Lane lane, Average average) {
 }
 
 void AveragesInFlight::land() {
-  for (Pending& average : under_way_) average.wait(deadline_);
+  for (Pending& average : under_way_) wait_for(average);
   under_way_.clear();
 }
 

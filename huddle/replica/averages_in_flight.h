@@ -44,6 +44,8 @@ class AveragesInFlight {
   void settle(Time from);
 
  private:
+  void wait_for(Pending& average);
+
   Endpoint& endpoint_;
   Meter& meter_;
   const Deadline deadline_;

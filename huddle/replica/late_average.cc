@@ -19,16 +19,19 @@ std::vector<LateValues> LateAverage::late_values(const Replica& replica, SlotPol
   std::vector<LateValues> values = {LateValues::of(replica.parameters()),
                                     LateValues::of(replica.statistics())};
   if (slots == SlotPolicy::average)
-    for (const Slot& slot : replica.slots()) values.push_back(LateValues::of(slot.values));
+    for (const Slot& slot : replica.slots()) {
+      values.push_back(LateValues::of(slot.values));
+      values.back().is_never_negative = slot.name == UpdateRule::kSecondMoments;
+    }
   return values;
 }
 
 ReplicaExchange::Cargo LateAverage::cargo() const {
-  ReplicaExchange::Cargo cargo{.slots = terms_.slots,
-                               .in_place_of_parameters = values_[0].average,
-                               .in_place_of_statistics = values_[1].average};
+  ReplicaExchange::Cargo cargo{.slots = terms_.slots, .slots_wire = terms_.slots_wire};
+  cargo.in_place_of_parameters = {values_[0].average, values_[0].sent};
+  cargo.in_place_of_statistics = {values_[1].average, values_[1].sent};
   for (std::size_t i = 2; i < values_.size(); ++i)
-    cargo.in_place_of_slots.push_back(values_[i].average);
+    cargo.in_place_of_slots.push_back({values_[i].average, values_[i].sent});
   return cargo;
 }
 
@@ -57,6 +60,7 @@ std::map<std::string, at::Tensor> LateAverage::tensors() const {
     tensors[concat("late_average_", i)] = values_[i].average;
     tensors[concat("late_sent_", i)] = values_[i].sent;
   }
+  tensors.merge(exchange_.tensors());
   return tensors;
 }
 
@@ -68,6 +72,7 @@ void LateAverage::load(const std::map<std::string, at::Tensor>& tensors) {
                               "): it is of another strategy or model. Begin anew."));
     own.copy_(saved->second);
   }
+  exchange_.load(tensors);
 }
 
 }  // namespace huddle

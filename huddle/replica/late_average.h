@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ class LateAverage {
   struct Terms {
     Averaging how;
     SlotPolicy slots = SlotPolicy::keep;
+    std::optional<WireFormat> slots_wire = {};  // See ReplicaExchange::Cargo.
     Lane lane;
   };
 

@@ -16,8 +16,11 @@ namespace huddle {
 // Meta tensors have no numbers: everything here returns at once for them.
 struct LateValues {
   at::Tensor values;   // The worker's.
-  at::Tensor average;  // What travels; once it has arrived, the average.
+  at::Tensor average;  // Of everybody's `sent`, where it forms; of the type of sums.
   at::Tensor sent;     // What this worker sent.
+  // Second moments: a mean less what the worker's own has shrunk by since may be negative. Then the
+  // smaller of the two is taken.
+  bool is_never_negative = false;
 
   // With buffers of its own.
   static LateValues of(const at::Tensor& values);
@@ -25,8 +28,8 @@ struct LateValues {
   // Nothing is under way, and nothing to correct.
   void start() const;
 
-  // Takes what has arrived; all three are equal then, and `average` may leave. One pass over
-  // memory. bfloat16 is computed in float32.
+  // Takes what has arrived; all three are equal then, and `sent` may leave. One pass over memory.
+  // bfloat16 is computed in float32.
   void correct() const;
 };
 

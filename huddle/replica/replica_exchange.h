@@ -7,10 +7,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "huddle/collective/average.h"
+#include "huddle/collective/wire/near_pairs.h"
 #include "huddle/replica/replica.h"
 #include "huddle/transport/endpoint.h"
 
@@ -27,6 +31,13 @@ enum class StatisticsPolicy {
   recompute,  // They are measured anew, on training data, for every model that is evaluated.
 };
 
+// A tensor that a group averages: in place, or, where `sent` is defined, as the mean of everybody's
+// `sent` (Averager::form_mean). After a loss it is what was sent.
+struct Travelling {
+  at::Tensor values = {};
+  at::Tensor sent = {};
+};
+
 // Exchanges in one lane of one worker, one at a time. The replica outlives this, and is cut into
 // buckets before the first exchange, for good.
 class ReplicaExchange {
@@ -34,11 +45,15 @@ class ReplicaExchange {
   struct Cargo {
     SlotPolicy slots = SlotPolicy::keep;
     StatisticsPolicy statistics = StatisticsPolicy::average;
-    at::Tensor in_place_of_parameters = {};          // If defined: what travels instead,
-    at::Tensor in_place_of_statistics = {};          // likewise,
-    std::vector<at::Tensor> in_place_of_slots = {};  // if there are any.
+    std::optional<WireFormat> slots_wire = {};       // Nothing: that of the parameters.
+    Travelling in_place_of_parameters = {};          // If defined: what travels instead,
+    Travelling in_place_of_statistics = {};          // likewise,
+    std::vector<Travelling> in_place_of_slots = {};  // if there are any.
   };
 
+  // `how.wire`: of parameters and slots; int8 stands for near_pairs.h where parameters travel. What
+  // rounding to a narrow format loses stays with its worker in pairs; in larger groups it is added
+  // to what that worker sends the next time, which takes one more buffer like what travels.
   ReplicaExchange(const Replica& replica, const Averaging& how, Cargo cargo, Lane lane = kMainLane);
 
   // Averages whatever travels, of all of the model. Members call it with the same `number`, which
@@ -53,15 +68,31 @@ class ReplicaExchange {
   Exchange statistics(Endpoint& endpoint, const Group& group, std::int64_t number,
                       std::span<const double> weights = {});
 
+  // What a resumed run needs. REQUIRES: nothing is under way.
+  std::map<std::string, at::Tensor> tensors() const;
+  void load(const std::map<std::string, at::Tensor>& tensors);
+
  private:
+  struct Terms {
+    const Group& group;
+    Sequence sequence;
+    std::span<const double> weights;
+  };
+
+  Exchange average(Endpoint& endpoint, Averager& averager, const Travelling& what, Range range,
+                   const Terms& terms, at::Tensor* residuals = nullptr);
+  Exchange average_near(Endpoint& endpoint, const Travelling& what, const Bucket& bucket,
+                        const Terms& terms);
   Sequence sequence(std::int64_t number, std::size_t index) const;
 
   const Replica& replica_;
   const Cargo cargo_;
-  const at::Tensor parameters_;
-  const at::Tensor statistics_;
-  Averager averager_;
-  Averager exact_;  // Of statistics, which are few.
+  const bool pairs_are_near_;
+  Averager parameters_;
+  Averager slots_;
+  Averager statistics_;  // Which are few, and travel in full.
+  NearPairs near_;
+  std::vector<at::Tensor> residuals_;  // Of parameters and slots; undefined until they are needed.
 };
 
 }  // namespace huddle

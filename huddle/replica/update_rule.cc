@@ -78,7 +78,7 @@ UpdateRule::UpdateRule(const UpdateOptions& options) : options_(options) {
 }
 
 std::vector<std::string> UpdateRule::slot_names() const {
-  if (options_.kind != UpdateOptions::Kind::sgd) return {"exp_avg", "exp_avg_sq"};
+  if (options_.kind != UpdateOptions::Kind::sgd) return {"exp_avg", kSecondMoments};
   if (options_.momentum != 0) return {"momentum"};
   return {};
 }

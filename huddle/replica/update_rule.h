@@ -72,6 +72,8 @@ class UsersOptimizer final : public Optimizer {
 // Stateless; any thread may use it.
 class UpdateRule final : public Optimizer {
  public:
+  static constexpr const char* kSecondMoments = "exp_avg_sq";  // A slot that is never negative.
+
   // Throws UsageError on values that torch.optim refuses too (negative rates, betas outside [0, 1),
   // Nesterov without momentum).
   explicit UpdateRule(const UpdateOptions& options);

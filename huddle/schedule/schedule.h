@@ -37,7 +37,7 @@ class Schedule {
   struct Meetings {
     std::int64_t every = 1;  // After every so-manieth step of training.
     bool late = false;       // What a group averages arrives at the next meeting only.
-    bool operator==(const Meetings&) const = default;
+    double bytes = 1;        // On the wire, for each byte of the model.
   };
 
   // The member at position i takes the pattern's place i. Throws UsageError where the period is

@@ -47,7 +47,8 @@ ScheduleTraffic schedule_traffic(const Schedule& schedule) {
         phase_traffic(schedule.cycle_phase(phase), workers));
   add(total, global_share, phase_traffic({schedule.members()}, workers));
   const auto steps = static_cast<double>(schedule.meetings().every);  // Of one meeting.
-  total.bytes /= steps;
+  total.bytes *= schedule.meetings().bytes / steps;
+  total.worst_bytes *= schedule.meetings().bytes;
   total.messages /= steps;
   total.sequential_messages /= steps;
   return total;

@@ -1,5 +1,7 @@
 #include "huddle/strategy/gradient_averaging.h"
 
+#include <ATen/ops/zeros_like.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +13,8 @@ namespace {
 // Buckets of about this size, when their number is not given: large enough for the full speed of a
 // network, small enough that the first can leave early.
 constexpr std::int64_t kBucketBytes = 25'000'000;
+
+constexpr const char* kResiduals = "gradient_residuals";
 
 }  // namespace
 
@@ -36,6 +40,8 @@ GradientAveraging::GradientAveraging(const StrategyContext& context, const Gradi
   if (options.buckets) replica_.cut(bucket_count(*options.buckets, replica_));
   overlaps_ = options.overlap == GradientOptions::Overlap::backward &&
               replica_.buckets().size() > 1 && endpoint_.workers() > 1;
+  if (options.wire == WireFormat::int8)
+    residuals_ = at::zeros_like(replica_.gradients(), sum_type(replica_.gradients().scalar_type()));
   // Lane 0 is the worker's own; programs beside it have 1, 2, ...
   const std::int64_t lanes = overlaps_ ? options.lanes : 1;
   for (std::int64_t lane = 0; lane < lanes; ++lane)
@@ -63,8 +69,26 @@ AveragesInFlight::Average GradientAveraging::average(Step step, const Group& gro
       step.value * static_cast<std::int64_t>(replica_.buckets().size()) + bucket.index)};
   return [this, sequence, group, bucket,
           &averager = averagers_[lane_index(bucket)]](Endpoint& endpoint) {
-    return averager.average(endpoint, group, part(replica_.gradients(), bucket.range), sequence);
+    const at::Tensor gradients = part(replica_.gradients(), bucket.range);
+    if (!residuals_.defined()) return averager.average(endpoint, group, gradients, sequence);
+    return averager.average_with_residuals(endpoint, group, gradients, sequence,
+                                           part(residuals_, bucket.range));
   };
+}
+
+void GradientAveraging::save(Archive& archive) const {
+  if (residuals_.defined()) archive.tensors[kResiduals] = residuals_;
+}
+
+void GradientAveraging::load(const Archive& archive) {
+  if (!residuals_.defined()) return;
+  const auto saved = archive.tensors.find(kResiduals);
+  if (saved == archive.tensors.end() || saved->second.sizes() != residuals_.sizes())
+    throw UsageError(
+        "the checkpoint holds no errors of rounding that wire=int8 would carry on: it is of "
+        "another "
+        "wire format or model. Begin anew.");
+  residuals_.copy_(saved->second);
 }
 
 std::size_t GradientAveraging::lane_index(const Bucket& bucket) const {

@@ -27,7 +27,9 @@ struct GradientOptions {
   std::optional<std::int64_t> buckets = {};
   std::int64_t lanes = 1;  // At most kGradientLanes.
   Overlap overlap = Overlap::backward;
-  WireFormat wire = WireFormat::full;  // What rounding loses of a gradient is forgotten.
+  // What rounding loses of a gradient is forgotten, but for int8, where it is added to the next
+  // one.
+  WireFormat wire = WireFormat::full;
 };
 
 // The key `buckets` of whoever lets gradients travel.
@@ -48,6 +50,10 @@ class GradientAveraging {
   // buckets of the step were given.
   void complete(Step step, const Group& group);
 
+  // What a resumed run needs.
+  void save(Archive& archive) const;
+  void load(const Archive& archive);
+
  private:
   AveragesInFlight::Average average(Step step, const Group& group, const Bucket& bucket);
   std::size_t lane_index(const Bucket& bucket) const;
@@ -55,6 +61,7 @@ class GradientAveraging {
   Endpoint& endpoint_;
   Replica& replica_;
   bool overlaps_ = false;
+  at::Tensor residuals_;            // Where rounding's errors are carried on.
   std::deque<Averager> averagers_;  // By lane.
   AveragesInFlight in_flight_;      // Last: what is under way ends before what it uses.
 };

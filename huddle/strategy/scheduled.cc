@@ -16,9 +16,9 @@ class ScheduledAveraging final : public Strategy {
         options_(options),
         overlaps_(options.overlap == ScheduledOptions::Overlap::backward),
         models_(context.replica, averaging_by(options.algorithm, context, options.wire),
-                {.slots = options.slots}),
+                {.slots = options.slots, .slots_wire = options.slots_wire}),
         beside_(context.replica, averaging_by(options.algorithm, context, options.wire),
-                {.slots = options.slots}, kScheduleLane),
+                {.slots = options.slots, .slots_wire = options.slots_wire}, kScheduleLane),
         in_flight_(context.endpoint, context.meter, context.averaging.deadline) {
     replica_.cut(options.buckets);
   }
@@ -46,6 +46,13 @@ class ScheduledAveraging final : public Strategy {
 
   std::map<std::string, double> figures() const override {
     return schedule_figures(schedule_, endpoint_.self());
+  }
+
+  void save(Archive& archive) const override {
+    archive.tensors.merge((overlaps_ ? beside_ : models_).tensors());
+  }
+  void load(const Archive& archive) override {
+    (overlaps_ ? beside_ : models_).load(archive.tensors);
   }
 
  private:

@@ -26,6 +26,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "huddle/schedule/schedule.h"
@@ -42,7 +43,8 @@ struct ScheduledOptions {
   SlotPolicy slots = SlotPolicy::keep;
   int buckets = 1;
   Algorithm algorithm = Algorithm::ring;
-  WireFormat wire = WireFormat::full;
+  WireFormat wire = WireFormat::full;  // int8: pairs only, see near_pairs.h.
+  std::optional<WireFormat> slots_wire = {};
 };
 
 std::unique_ptr<Strategy> make_scheduled(const Schedule& schedule, const ScheduledOptions& options,

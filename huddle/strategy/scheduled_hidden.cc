@@ -10,10 +10,12 @@ class HiddenGroups final : public Strategy {
   HiddenGroups(const Schedule& schedule, const ScheduledOptions& options,
                const StrategyContext& context)
       : self_(context.endpoint.self()),
+        first_(context.first_step),
         schedule_(schedule),
         models_(context.endpoint, context.meter, context.replica,
                 {.how = averaging_by(options.algorithm, context, options.wire),
                  .slots = options.slots,
+                 .slots_wire = options.slots_wire,
                  .lane = kScheduleLane}) {
     context.replica.cut(1);
   }
@@ -22,12 +24,14 @@ class HiddenGroups final : public Strategy {
     if (!is_resumed_) models_.start();
   }
 
+  // Tells of the group whose average arrives.
   Outcome parameters_updated(Step step) override {
     Outcome outcome{.group = Group({self_}), .progress = static_cast<double>(step.value + 1)};
     if (const auto meeting = schedule_.meeting(step)) {
-      outcome.group = schedule_.group_of(self_, *meeting);
+      if (step.value - schedule_.meetings().every >= first_.value)
+        outcome.group = schedule_.group_of(self_, {meeting->value - 1});
       models_.correct();
-      models_.launch(outcome.group, step.value);
+      models_.launch(schedule_.group_of(self_, *meeting), step.value);
     }
     return outcome;
   }
@@ -49,6 +53,7 @@ class HiddenGroups final : public Strategy {
 
  private:
   const WorkerId self_;
+  const Step first_;
   const Schedule schedule_;
   bool is_resumed_ = false;
   LateAverage models_;

@@ -149,14 +149,27 @@ TEST(EveryKth, StepGroupsMeetAndGoOnInTheirSchedule) {
             descend({.spec = "local_sgd:tau=3,algorithm=ring"}).path);
 }
 
+TEST(HiddenGroups, TellOfTheGroupWhoseAverageArrives) {
+  Cluster cluster;
+  cluster.workers = 4;
+  const Schedule schedule = schedule_of("sesgd", cluster);
+  const Descended run = descend({.spec = "sesgd:hide=step,every=2", .steps = 9});
+  for (int step = 0; step < 9; ++step)
+    EXPECT_EQ(run.groups[static_cast<std::size_t>(step)],
+              step % 2 == 1 && step > 1 ? schedule.group_of({0}, Step{step / 2 - 1})
+                                        : Group({WorkerId{0}}))
+        << step;
+}
+
 TEST(HiddenGroups, RefuseWhatCannotWork) {
   StrategySetting setting;
   setting.cluster.workers = 8;
   setting.steps = 20;
   setting.update->momentum = 0.9;
-  for (const char* spec : {"sesgd:hide=step,overlap=backward,buckets=2", "sesgd:every=21",
-                           "sesgd:hide=step,payload=gradient", "sesgd:hide=step,order=before",
-                           "sesgd:hide=step,buckets=2", "sesgd:payload=gradient,every=2"})
+  for (const char* spec :
+       {"sesgd:hide=step,overlap=backward,buckets=2", "sesgd:every=21",
+        "sesgd:hide=step,payload=gradient", "sesgd:hide=step,order=before",
+        "sesgd:hide=step,buckets=2", "sesgd:payload=gradient,every=2", "sesgd:every=14,warmup=15"})
     EXPECT_THROW(prepare_strategy(spec, setting), UsageError) << spec;
   EXPECT_NO_THROW(prepare_strategy("sesgd:hide=step,every=20,slots=reset", setting));
 }

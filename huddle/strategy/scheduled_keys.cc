@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "huddle/base/error.h"
@@ -38,7 +39,9 @@ std::vector<KeyInfo> scheduled_keys() {
           choice_key("algorithm", "ring", "how a group averages; pairs always exchange directly",
                      algorithm_names()),
           wire_key("bf16: models travel in half the bytes, and what rounding loses stays with its "
-                   "worker (ours)")};
+                   "worker (ours); int8: in a quarter, for pairs (Moniqua)",
+                   {"float", "bf16", "int8"}),
+          slots_wire_key()};
 }
 
 bool hides(const Options& options) { return options.text("hide") == "step"; }
@@ -51,7 +54,8 @@ ScheduledOptions scheduled_options(const Options& options) {
           .slots = slot_policy(options),
           .buckets = static_cast<int>(options.integer("buckets")),
           .algorithm = parse_algorithm(options.text("algorithm")),
-          .wire = wire_of(options)};
+          .wire = wire_of(options),
+          .slots_wire = slots_wire_of(options)};
 }
 
 // Throws UsageError unless the algorithm fits every group that will ever form.
@@ -71,6 +75,12 @@ void check_groups(const Schedule& schedule, const Options& options,
     for (const Group& group : groups) check_algorithm(algorithm, group, setting.cluster);
     before = groups;
   }
+}
+
+int largest_group(const Partition& groups) {
+  int largest = 0;
+  for (const Group& group : groups) largest = std::max(largest, group.size());
+  return largest;
 }
 
 // Gradients are averaged between backward and the local step, and nothing else ever is.
@@ -125,17 +135,33 @@ void check_every(const Options& options, const StrategySetting& setting) {
   const std::int64_t every = options.integer("every");
   if (options.text("payload") == "gradient")
     refuse_idle(options, "every", "payload=gradient averages at every step; use payload=model");
-  if (setting.steps == 0 || every <= setting.steps) return;
-  throw UsageError(concat("every is ", every, ", but the run has ", setting.steps,
-                          setting.steps == 1 ? " step" : " steps",
-                          ", so its groups would never meet; give every=", setting.steps,
-                          " or less."));
+  const std::int64_t warmup = std::min(options.integer("warmup"), setting.steps);
+  const std::int64_t left = setting.steps - warmup;
+  if (left == 0 || setting.steps / every > warmup / every) return;
+  throw UsageError(concat("every is ", every, ", but the run has ", left,
+                          left == 1 ? " step" : " steps", warmup > 0 ? " after its warm-up" : "",
+                          ", so its groups would never meet; give every=", left, " or less."));
+}
+
+// Throws UsageError where groups are too large for a format.
+void check_wire(const Schedule& schedule, const Options& options, const StrategySetting& setting) {
+  const bool is_narrow =
+      wire_of(options) == WireFormat::int8 || slots_wire_of(options) == WireFormat::int8;
+  if (!is_narrow) return;
+  if (options.text("payload") == "gradient")
+    throw UsageError("wire=int8 is a format of models: use wire=bf16 for payload=gradient.");
+  int largest = schedule.global_every() > 0 ? schedule.members().size() : 0;
+  const int phases = schedule.random() != nullptr ? 1 : schedule.turn();
+  for (int phase = 0; phase < phases; ++phase)
+    largest = std::max(largest, largest_group(schedule.cycle_phase(phase)));
+  huddle::check_wire(options, setting, largest);
 }
 
 MakeStrategy prepare(const Schedule& schedule, const Options& options,
                      const StrategySetting& setting) {
   check_groups(schedule, options, setting);
   check_slots(options, setting);
+  check_wire(schedule, options, setting);
   if (options.text("overlap") == "backward") check_overlap(options, setting);
   check_every(options, setting);
   if (hides(options)) check_hide(options);
@@ -162,7 +188,11 @@ StrategyEntry scheduled_entry(SpecInfo info,
   for (KeyInfo& key : scheduled_keys()) info.keys.push_back(std::move(key));
   const auto with_meetings = [schedule](const Options& options, const Cluster& cluster) {
     return schedule(options, cluster)
-        .with({.every = options.integer("every"), .late = hides(options)});
+        .with({.every = options.integer("every"),
+               .late = hides(options),
+               .bytes = wire_of(options) == WireFormat::full   ? 1
+                        : wire_of(options) == WireFormat::bf16 ? 0.5
+                                                               : 0.25});
   };
   return {.info = std::move(info),
           .prepare =

@@ -6,6 +6,13 @@
 #include "huddle/base/text.h"
 
 namespace huddle {
+namespace {
+
+WireFormat wire_format(const std::string& name) {
+  return name == "bf16" ? WireFormat::bf16 : name == "int8" ? WireFormat::int8 : WireFormat::full;
+}
+
+}  // namespace
 
 KeyInfo choice_key(const char* name, const char* fallback, const char* help,
                    std::vector<std::string> choices) {
@@ -35,7 +42,7 @@ void refuse_idle(const Options& options, const char* key, const std::string& rea
 KeyInfo global_every_key() {
   return {.name = "global_every",
           .fallback = "0",
-          .help = "one average of all workers every so many steps; 0: never",
+          .help = "one average of all workers at every so-manieth meeting; 0: never",
           .maximum = 10000};
 }
 
@@ -46,10 +53,39 @@ KeyInfo slots_key() {
       {"keep", "average", "reset"});
 }
 
-KeyInfo wire_key(const char* help) { return choice_key("wire", "float", help, {"float", "bf16"}); }
+KeyInfo wire_key(const char* help, std::vector<std::string> formats) {
+  return choice_key("wire", "float", help, std::move(formats));
+}
 
-WireFormat wire_of(const Options& options) {
-  return options.text("wire") == "bf16" ? WireFormat::bf16 : WireFormat::full;
+WireFormat wire_of(const Options& options) { return wire_format(options.text("wire")); }
+
+KeyInfo slots_wire_key() {
+  return choice_key(
+      "slots_wire", "same",
+      "of slots=average; same: as wire; int8: a byte a number, with a scale for every "
+      "4,096 (ours)",
+      {"same", "float", "bf16", "int8"});
+}
+
+std::optional<WireFormat> slots_wire_of(const Options& options) {
+  const std::string& text = options.text("slots_wire");
+  if (text == "same") return std::nullopt;
+  return wire_format(text);
+}
+
+void check_wire(const Options& options, const StrategySetting& setting, int largest_group) {
+  if (largest_group <= 2) return;
+  if (wire_of(options) == WireFormat::int8)
+    throw UsageError(
+        concat("wire=int8 sends only what two near models differ by, so it needs pairs, and groups "
+               "of ",
+               largest_group, " would meet: use pairs (sesgd, or group=2), or wire=bf16."));
+  if (!options.has("slots_wire") || slots_wire_of(options) != WireFormat::int8) return;
+  if (setting.update && setting.update->kind != UpdateOptions::Kind::sgd)
+    throw UsageError(
+        concat("slots_wire=int8 in groups of ", largest_group,
+               " would round small second moments to nothing, by which Adam divides: use "
+               "slots_wire=bf16, or pairs (sesgd)."));
 }
 
 SlotPolicy slot_policy(const Options& options) {
@@ -60,6 +96,10 @@ SlotPolicy slot_policy(const Options& options) {
 }
 
 void check_slots(const Options& options, const StrategySetting& setting) {
+  if (slot_policy(options) != SlotPolicy::average)
+    refuse_idle(options, "slots_wire",
+                concat("slots=", options.text("slots"),
+                       " lets no optimizer state travel; use slots=average"));
   if (slot_policy(options) == SlotPolicy::keep) return;
   if (!setting.update)
     throw UsageError(concat("slots=", options.text("slots"),

@@ -30,9 +30,15 @@ KeyInfo slots_key();
 SlotPolicy slot_policy(const Options& options);
 void check_slots(const Options& options, const StrategySetting& setting);
 
-// The key `wire`, in which format models or gradients travel, and its value.
-KeyInfo wire_key(const char* help);
+// The key `wire`, in which format models or gradients travel, and its value; `slots_wire` is that
+// of averaged slots (nothing: the same).
+KeyInfo wire_key(const char* help, std::vector<std::string> formats = {"float", "bf16"});
 WireFormat wire_of(const Options& options);
+KeyInfo slots_wire_key();
+std::optional<WireFormat> slots_wire_of(const Options& options);
+
+// Throws UsageError where groups of this size cannot average what travels in these formats.
+void check_wire(const Options& options, const StrategySetting& setting, int largest_group);
 
 // Throws UsageError where only the user's own optimizer can update parameters, and `what` ("asp
 // applies gradients on servers") needs a rule.

@@ -16,7 +16,8 @@ constexpr const char* kWarmingUp = "warming_up";
 struct WarmupOptions {
   std::int64_t steps = 0;
   Algorithm algorithm = Algorithm::automatic;
-  Pace pace = Pace::lockstep;  // Of what follows.
+  WireFormat wire = WireFormat::full;  // Of gradients: bf16 where models travel in fewer bytes.
+  Pace pace = Pace::lockstep;          // Of what follows.
 };
 
 // What follows begins after the warm-up: its steps of the run are fewer.
@@ -33,7 +34,7 @@ class Warmup final : public Strategy {
         run_steps_(context.steps),
         everyone_(Group::everyone(context.endpoint.workers())),
         strategy_(make(after(warmup, context))),
-        gradients_(context, {.algorithm = warmup.algorithm}) {}
+        gradients_(context, {.algorithm = warmup.algorithm, .wire = warmup.wire}) {}
 
   void before_forward(Step step) override {
     is_over_ = step.value >= warmup_.steps;
@@ -122,9 +123,9 @@ void refuse_whole_run(const Options& options, const std::string& name, std::int6
   const std::int64_t warmup = options.integer("warmup");
   if (steps == 0 || warmup < steps) return;
   throw UsageError(concat("strategy '", name, "': warmup is ", warmup, ", but the run has ", steps,
-                          steps == 1 ? " step" : " steps", ", so all of it would be bsp; give ",
-                          steps == 1 ? "warmup=0" : concat("warmup=", (steps + 4) / 5),
-                          ", more steps, or strategy bsp."));
+                          steps == 1 ? " step" : " steps",
+                          ", so all of it would be bsp; give warmup=",
+                          steps == 1 ? 0 : (steps + 4) / 5, ", more steps, or strategy bsp."));
 }
 
 }  // namespace
@@ -140,6 +141,7 @@ MakeStrategy prepare_with_warmup(const StrategyEntry& entry, const Options& opti
   refuse_whole_run(options, entry.info.name, setting.steps);
   WarmupOptions warmup{.steps = options.integer("warmup"), .pace = entry.traits(options).pace};
   if (options.has("algorithm")) warmup.algorithm = parse_algorithm(options.text("algorithm"));
+  if (options.has("wire") && wire_of(options) != WireFormat::full) warmup.wire = WireFormat::bf16;
   check_algorithm(warmup.algorithm, Group::everyone(setting.cluster.workers), setting.cluster);
   return [warmup, make](const StrategyContext& context) -> std::unique_ptr<Strategy> {
     return std::make_unique<Warmup>(warmup, make, context);

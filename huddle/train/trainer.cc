@@ -57,13 +57,13 @@ class WorkerLoop {
           log_.steps_done % options_.save_every == 0 && log_.steps_done < options_.steps)
         save();
     }
-    // First: it stands between two steps of a run that goes on.
-    if (log_.was_let_out && options_.save && log_.steps_done > saved_step_) save();
+    // Before anything is completed: it stands between two steps of a run that goes on.
+    const bool is_new = !log_.was_let_out || log_.steps_done > saved_step_;
+    if (!log_.has_own_pace && options_.save && is_new) save();
     sync_.finish();
     swa_.complete(sync_.replica().parameters());
     if (log_.was_let_out) return;
-    if (options_.save)
-      save();  // First: an evaluation can be interrupted, and the training must not be lost.
+    if (log_.has_own_pace && options_.save) save();
     evaluate();
   }
 

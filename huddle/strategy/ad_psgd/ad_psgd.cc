@@ -13,7 +13,7 @@ namespace {
 
 class AdPsgd final : public Strategy {
  public:
-  AdPsgd(Random::Seed seed, const StrategyContext& context)
+  AdPsgd(Random::Seed seed, WireFormat wire, const StrategyContext& context)
       : self_(context.endpoint.self()),
         workers_(context.endpoint.workers()),
         replica_(context.replica),
@@ -21,7 +21,7 @@ class AdPsgd final : public Strategy {
         seed_(seed),
         first_step_(context.first_step),
         budget_(context),
-        averages_(context) {
+        averages_(context, wire) {
     replica_.cut(1);
   }
 
@@ -104,8 +104,10 @@ class AdPsgd final : public Strategy {
 MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
   if (setting.cluster.workers < 2)
     throw UsageError("ad_psgd averages with a peer and needs at least 2 workers.");
-  return [seed = static_cast<Random::Seed>(options.integer("seed"))](
-             const StrategyContext& context) { return std::make_unique<AdPsgd>(seed, context); };
+  return [seed = static_cast<Random::Seed>(options.integer("seed")),
+          wire = wire_of(options)](const StrategyContext& context) {
+    return std::make_unique<AdPsgd>(seed, wire, context);
+  };
 }
 
 }  // namespace
@@ -114,7 +116,9 @@ StrategyEntry ad_psgd_entry() {
   return {
       .info = {.name = "ad_psgd",
                .summary = "AD-PSGD: averages with one random peer at a time while it computes",
-               .keys = {seed_key("of the draw of peers")}},
+               .keys = {seed_key("of the draw of peers"),
+                        wire_key("bf16: models travel in half the bytes, and what rounding loses "
+                                 "stays with its worker (ours)")}},
       .prepare = prepare,
       .traits = [](const Options&) { return Traits{.pace = Pace::own, .survives_loss = true}; }};
 }

@@ -24,13 +24,15 @@ TEST(AdPsgd, ExchangesLeaveTheMeanOfAllModelsAsItWas) {
 }
 
 TEST(AdPsgd, NoUpdateIsLostWhileModelsTravel) {
-  const Descended run = descend({.spec = "ad_psgd",
-                                 .workers = 6,
-                                 .steps = 50,
-                                 .update = {.learning_rate = 1},
-                                 .gradient = one_everywhere,
-                                 .compute = 0.0002});
-  EXPECT_NEAR(first_of(mean_of(run.parameters)), -50, 1e-9);
+  for (const char* spec : {"ad_psgd", "ad_psgd:wire=bf16"}) {
+    const Descended run = descend({.spec = spec,
+                                   .workers = 6,
+                                   .steps = 50,
+                                   .update = {.learning_rate = 1},
+                                   .gradient = one_everywhere,
+                                   .compute = 0.0002});
+    EXPECT_NEAR(first_of(mean_of(run.parameters)), -50, 1e-9) << spec;
+  }
 }
 
 class LostPartner : public testing::TestWithParam<int> {};

@@ -16,11 +16,13 @@ bool is_even(WorkerId worker) { return worker.value % 2 == 0; }
 
 }  // namespace
 
-PairAverages::PairAverages(const StrategyContext& context)
+PairAverages::PairAverages(const StrategyContext& context, WireFormat wire)
     : endpoint_(context.endpoint),
       meter_(context.meter),
       replica_(context.replica),
       deadline_(context.averaging.deadline),
+      wire_type_(wire_type(averaging_by(Algorithm::pair, context, wire).wire,
+                           context.replica.parameters().scalar_type())),
       is_active_(is_even(context.endpoint.self())),
       in_flight_(context.endpoint, context.meter, context.averaging.deadline),
       service_(context.endpoint,
@@ -34,8 +36,8 @@ PairAverages::PairAverages(const StrategyContext& context)
 
 void PairAverages::start() {
   copy_ = replica_.parameters().clone();
-  sent_ = at::empty_like(copy_);
-  received_ = at::empty_like(copy_);
+  sent_ = at::empty_like(copy_, wire_type_);
+  received_ = at::empty_like(copy_, wire_type_);
   if (!is_active_) service_.start([this](Endpoint& beside) { serve(beside); });
 }
 
@@ -108,7 +110,8 @@ Exchange PairAverages::average_with(Endpoint& endpoint, WorkerId peer) {
   exchange.first_bytes = receiving.first_bytes();
   receiving.wait(deadline_);
   sending.wait(deadline_);
-  endpoint.exclusive([&] { copy_.add_(received_.sub_(sent_), 0.5); });
+  const at::Tensor difference = received_.to(copy_.scalar_type()).sub_(sent_);
+  endpoint.exclusive([&] { copy_.add_(difference, 0.5); });
   exchange.end = endpoint.now();
   exchange.bytes_sent = static_cast<std::int64_t>(sent_.nbytes());
   exchange.messages_sent = 1;

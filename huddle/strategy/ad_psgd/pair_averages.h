@@ -1,5 +1,5 @@
 // The averages of AD-PSGD: two workers exchange models while both compute, and each moves by half
-// of the difference.
+// of the difference: of what was sent, which may be rounded; so their sum stays what it was.
 //
 // Averages go into a communication copy of the model, under Endpoint::exclusive, so that parameters
 // never change under a running forward pass. Half of the workers only ask (those of even number:
@@ -22,7 +22,7 @@ namespace huddle {
 // Used by the worker's own thread.
 class PairAverages {
  public:
-  explicit PairAverages(const StrategyContext& context);
+  PairAverages(const StrategyContext& context, WireFormat wire);
 
   // The copy is the replica's model, and passive workers answer from now on. Once, and first.
   void start();
@@ -58,6 +58,7 @@ class PairAverages {
   Meter& meter_;
   const Replica& replica_;
   const Deadline deadline_;
+  const at::ScalarType wire_type_;
   const bool is_active_;
   std::set<WorkerId> others_;
   at::Tensor copy_;                 // Used in exclusive bodies.

@@ -33,6 +33,9 @@ class Bsp final : public Strategy {
     return {.group = everyone_, .progress = static_cast<double>(step.value + 1)};
   }
 
+  void save(Archive& archive) const override { gradients_.save(archive); }
+  void load(const Archive& archive) override { gradients_.load(archive); }
+
  private:
   const Group everyone_;
   GradientAveraging gradients_;
@@ -58,22 +61,26 @@ Schedule everybody_at_every_step(const Options&, const Cluster& cluster) {
 }  // namespace
 
 StrategyEntry bsp_entry() {
-  return {.info = {.name = "bsp",
-                   .summary = "synchronous SGD: everybody's gradients are averaged at every step",
-                   .keys = {algorithm_key(),
-                            buckets_key(),
-                            {.name = "lanes",
-                             .fallback = "1",
-                             .help = "how many buckets may travel side by side",
-                             .minimum = 1,
-                             .maximum = kGradientLanes},
-                            choice_key(
-                                "overlap", "backward",
-                                "backward: buckets travel while backward goes on; none: after it",
-                                {"backward", "none"}),
-                            wire_key("bf16: gradients travel rounded, in half the bytes")}},
-          .prepare = prepare,
-          .schedule = everybody_at_every_step};
+  return {
+      .info = {.name = "bsp",
+               .summary = "synchronous SGD: everybody's gradients are averaged at every step",
+               .keys = {algorithm_key(),
+                        buckets_key(),
+                        {.name = "lanes",
+                         .fallback = "1",
+                         .help = "how many buckets may travel side by side",
+                         .minimum = 1,
+                         .maximum = kGradientLanes},
+                        choice_key(
+                            "overlap", "backward",
+                            "backward: buckets travel while backward goes on; none: after it",
+                            {"backward", "none"}),
+                        wire_key("bf16: gradients travel rounded, in half the bytes; int8: in a "
+                                 "quarter, with a scale for every 4,096, and what rounding "
+                                 "loses is added to the next gradient",
+                                 {"float", "bf16", "int8"})}},
+      .prepare = prepare,
+      .schedule = everybody_at_every_step};
 }
 
 }  // namespace huddle

@@ -66,9 +66,12 @@ void refuse_idle_keys(const ScheduleOptions& options, const Options& given) {
   if (given.is_given("seed") && options.kind != Kind::random) refuse("seed", "random");
 }
 
-// The narrowest uplink of a rack, in bytes per second.
+// The narrowest way out of a rack, in bytes per second.
 double narrowest_uplink(const Topology& topology) {
   double narrowest = topology.uplink_bytes_per_second;
+  for (const Path& path : topology.paths)
+    if (path.a.kind == Place::Kind::rack)
+      narrowest = std::min(narrowest, path.link.bytes_per_second);
   for (const LinkOverride& link : topology.link_overrides)
     if (link.place.kind == Place::Kind::rack && link.bytes_per_second)
       narrowest = std::min(narrowest, *link.bytes_per_second);
@@ -78,7 +81,7 @@ double narrowest_uplink(const Topology& topology) {
 // A grid lets all workers of a rack cross its uplink at once in every other step; where that is
 // narrower than their own connections together, representatives cross it one at a time.
 bool has_narrow_uplinks(const Topology& topology) {
-  if (topology.rack_count() < 2 || topology.equal_rack_size() < 3) return false;
+  if (topology.rack_count() < 2) return false;
   const int hosts = topology.hosts.empty()
                         ? static_cast<int>(topology.racks.size())
                         : *std::max_element(topology.hosts.begin(), topology.hosts.end()) + 1;
@@ -89,8 +92,10 @@ bool has_narrow_uplinks(const Topology& topology) {
 Kind chosen_kind(const Options& options, const Topology& topology) {
   const std::string& name = options.text("schedule");
   if (name == kAuto)
-    return !options.is_given("radices") && has_narrow_uplinks(topology) ? Kind::rotating
-                                                                        : Kind::grid;
+    return options.text("radices") == kAuto && has_narrow_uplinks(topology) &&
+                   topology.equal_rack_size() > 1
+               ? Kind::rotating
+               : Kind::grid;
   const auto kind = std::find_if(kKinds.begin(), kKinds.end(),
                                  [&](const auto& known) { return known.first == name; });
   check(kind != kKinds.end(), "a schedule that the keys do not list");
@@ -99,13 +104,20 @@ Kind chosen_kind(const Options& options, const Topology& topology) {
 
 // Why `auto` chose what it did, where racks gave it a choice.
 std::string reason(const Options& options, Kind kind, const Topology& topology) {
-  if (options.text("schedule") != kAuto || options.is_given("radices") || topology.rack_count() < 2)
+  if (options.text("schedule") != kAuto || options.text("radices") != kAuto ||
+      topology.rack_count() < 2)
     return "";
-  return kind == Kind::rotating
-             ? "uplinks are narrower than the connections behind them, so one representative of "
-               "each rack crosses them at a time (schedule=rotating)."
-             : "no uplink is narrower than the connections behind it, so groups are those of a "
-               "grid (schedule=grid).";
+  if (kind == Kind::rotating)
+    return "uplinks are narrower than the connections behind them, so as few workers of a rack as "
+           "possible cross them at a time (schedule=rotating).";
+  if (has_narrow_uplinks(topology))
+    return "uplinks are narrower than the connections behind them, but representatives need racks "
+           "of equal size, so groups are those of a grid (schedule=grid).";
+  if (topology.uplink_bytes_per_second == kUnlimited)
+    return "nothing is known of narrow uplinks (a cluster file says how fast they are), so groups "
+           "are those of a grid (schedule=grid).";
+  return "no uplink is narrower than the connections behind it, so groups are those of a grid "
+         "(schedule=grid).";
 }
 
 // Which groups, step by step.

@@ -58,6 +58,16 @@ TEST(DsSync, ChoosesItsScheduleByTheTopology) {
   cluster.topology.link_overrides = {
       {.place = {Place::Kind::rack, 2}, .bytes_per_second = 1e9, .extra_latency = 0}};
   EXPECT_STREQ(chosen("ds_sync"), "rotating") << "one narrow uplink";
+  EXPECT_STREQ(chosen("ds_sync:radices=auto"), "rotating") << "the key's own default";
+  cluster.topology.link_overrides = {};
+  cluster.topology.paths = {
+      {.a = {Place::Kind::rack, 0}, .b = {Place::Kind::rack, 1}, .link = {0, 1e9}}};
+  EXPECT_STREQ(chosen("ds_sync"), "rotating") << "a narrow path between two racks";
+  cluster.topology.paths = {};
+  cluster.topology.racks = in_racks({6, 6, 4}).racks;
+  cluster.topology.uplink_bytes_per_second = 1e9;
+  EXPECT_STREQ(chosen("ds_sync"), "grid");
+  EXPECT_NE(schedule_of("ds_sync", cluster).note().find("racks of equal size"), std::string::npos);
 }
 
 TEST(DsSync, RefusesKeysWithoutMeaning) {

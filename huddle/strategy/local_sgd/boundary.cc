@@ -18,30 +18,31 @@ at::Tensor like(const at::Tensor& tensor, bool is_needed) {
   return is_needed ? at::empty_like(tensor) : at::Tensor();
 }
 
-bool overwrites(const Composition& parts) { return parts.merge == Merge::overwrite; }
-bool sends_delta(const Composition& parts) { return parts.payload == RoundPayload::delta; }
-bool has_outer(const Composition& parts) { return parts.outer != Outer::none; }
-bool statistics_travel_late(const Composition& parts) {
-  return parts.statistics == StatisticsPolicy::average && parts.delay == Delay::one_round;
-}
-
 }  // namespace
 
 Boundary::Boundary(const Composition& parts, const StrategyContext& context)
     : endpoint_(context.endpoint),
       replica_(context.replica),
       parts_(parts),
-      travelling_(like(replica_.parameters(), !overwrites(parts) || sends_delta(parts))),
-      reference_(like(replica_.parameters(), has_outer(parts) || sends_delta(parts) ||
-                                                 parts.merge == Merge::keep_displacement)),
-      velocity_(like(replica_.parameters(), overwrites(parts) && has_outer(parts))),
-      statistics_(statistics_travel_late(parts) ? LateValues::of(replica_.statistics())
-                                                : LateValues()),
-      exchange_(replica_, averaging_by(parts.algorithm, context),
+      travelling_(
+          parts.keeps_displacement()
+              ? at::empty_like(replica_.parameters(), sum_type(replica_.parameters().scalar_type()))
+              : like(replica_.parameters(), !parts.overwrites() || parts.sends_delta())),
+      reference_(like(replica_.parameters(),
+                      parts.has_outer() || parts.sends_delta() || parts.keeps_displacement())),
+      velocity_(like(replica_.parameters(), parts.overwrites() && parts.has_outer())),
+      statistics_(parts.averages_statistics_late() ? LateValues::of(replica_.statistics())
+                                                   : LateValues()),
+      // Errors that stay with their worker would add up in models that never travel themselves.
+      exchange_(replica_,
+                averaging_by(parts.algorithm, context, parts.wire,
+                             parts.sends_delta() ? Rounding::forgotten : Rounding::kept),
                 {.slots = parts.slots,
                  .statistics = parts.statistics,
-                 .in_place_of_parameters = travelling_,
-                 .in_place_of_statistics = statistics_.average},
+                 .slots_wire = parts.slots_wire,
+                 .in_place_of_parameters = {travelling_,
+                                            parts.keeps_displacement() ? reference_ : at::Tensor()},
+                 .in_place_of_statistics = {statistics_.average, statistics_.sent}},
                 kRoundLane),
       in_flight_(context.endpoint, context.meter, context.averaging.deadline) {
   check(why_undefined(parts).empty(), "a boundary of parts that do not go together");
@@ -59,7 +60,7 @@ void Boundary::start() {
 void Boundary::run(std::int64_t number, const Group& group) {
   in_flight_.settle(endpoint_.now());
   if (statistics_.average.defined()) statistics_.correct();
-  overwrites(parts_) ? overwrite(number, group) : pull(number, group);
+  parts_.overwrites() ? overwrite(number, group) : pull(number, group);
   if (parts_.slots == SlotPolicy::reset) replica_.reset_slots();
   previous_rate_ = replica_.learning_rate();
 }
@@ -67,7 +68,7 @@ void Boundary::run(std::int64_t number, const Group& group) {
 // The average of this very boundary takes the model's place, directly or through an outer step.
 void Boundary::overwrite(std::int64_t number, const Group& group) {
   const at::Tensor& x = replica_.parameters();
-  if (sends_delta(parts_)) travelling_.copy_(reference_).sub_(x);
+  if (parts_.sends_delta()) travelling_.copy_(reference_).sub_(x);
   exchange(number, group);
   if (!reference_.defined()) return;
   const OuterStep step{parts_.outer, parts_.outer_rate, outer_momentum()};
@@ -77,7 +78,7 @@ void Boundary::overwrite(std::int64_t number, const Group& group) {
 // What the boundary before started is merged, and the next proposal leaves.
 void Boundary::pull(std::int64_t number, const Group& group) {
   const at::Tensor& x = replica_.parameters();
-  if (parts_.merge == Merge::keep_displacement)
+  if (parts_.keeps_displacement())
     LateValues{x, travelling_, reference_}.correct();
   else if (parts_.payload == RoundPayload::elastic)
     pull_elastically(x, travelling_, parts_.alpha, endpoint_.workers());
@@ -109,7 +110,7 @@ double Boundary::outer_momentum() const {
 void Boundary::finish() { in_flight_.settle(endpoint_.now()); }
 
 at::Tensor Boundary::anchor() const {
-  if (overwrites(parts_)) return {};
+  if (parts_.overwrites()) return {};
   in_flight_.land();
   return travelling_;
 }

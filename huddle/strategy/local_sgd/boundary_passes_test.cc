@@ -8,6 +8,7 @@
 
 #include "huddle/base/error.h"
 #include "huddle/base/random.h"
+#include "huddle/collective/arithmetic.h"
 #include "huddle/replica/late_values.h"
 
 namespace huddle {
@@ -77,14 +78,24 @@ TEST_P(BoundaryPasses, PullsElasticallyFromOldValues) {
 TEST_P(BoundaryPasses, KeepsTheDisplacement) {
   for (const std::int64_t size : kSizes) {
     const at::Tensor x = some(size);
-    const at::Tensor average = some(size);
+    const at::Tensor average = some(size).to(sum_type(GetParam()));
     const at::Tensor sent = some(size);
     const at::Tensor expected = exact(average) + exact(x) - exact(sent);
     LateValues{x, average, sent}.correct();
     expect_near(x, expected);
-    EXPECT_TRUE(at::equal(average, x));
+    EXPECT_TRUE(at::equal(average, x.to(average.scalar_type())));
     EXPECT_TRUE(at::equal(sent, x));
   }
+}
+
+TEST_P(BoundaryPasses, LetsNoSecondMomentBecomeNegative) {
+  const auto values = [](double first, double second) {
+    return at::tensor({first, second}, at::kDouble).to(GetParam());
+  };
+  const at::Tensor x = values(0.25, 0.25);
+  const at::Tensor average = values(0.5, 0.5).to(sum_type(GetParam()));
+  LateValues{x, average, values(0.5, 1), true}.correct();
+  EXPECT_TRUE(at::equal(x, values(0.25, 0.25))) << "the second would be -0.25";
 }
 
 TEST_P(BoundaryPasses, TakesOuterStepsByModelAndByDelta) {

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "huddle/collective/plan.h"
@@ -89,6 +90,16 @@ struct Composition {
   SlotPolicy slots = SlotPolicy::keep;
   StatisticsPolicy statistics = StatisticsPolicy::average;
   Algorithm algorithm = Algorithm::automatic;
+  WireFormat wire = WireFormat::full;  // Of models, and of gradients inside a rack.
+  std::optional<WireFormat> slots_wire = {};
+
+  bool overwrites() const { return merge == Merge::overwrite; }
+  bool keeps_displacement() const { return merge == Merge::keep_displacement; }
+  bool sends_delta() const { return payload == RoundPayload::delta; }
+  bool has_outer() const { return outer != Outer::none; }
+  bool averages_statistics_late() const {
+    return statistics == StatisticsPolicy::average && delay == Delay::one_round;
+  }
 };
 
 // Why no recurrence is defined for this combination of parts, and which one is, as a sentence;

@@ -40,7 +40,7 @@ class LocalSteps final : public Strategy {
         everyone_(Group::everyone(context.endpoint.workers())),
         rack_(parts.inner == Inner::rack ? rack_of(self_, cluster_of(context)) : Group({self_})),
         boundary_(parts, context),
-        inner_(context, {.buckets = 0}) {
+        inner_(context, {.buckets = 0, .wire = parts.wire}) {
     if (parts.scope == Scope::grid) grid_ = grid_of(cluster_of(context));
   }
 

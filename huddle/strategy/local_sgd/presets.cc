@@ -53,7 +53,9 @@ SpecInfo info(Preset preset) {
                       "BatchNorm statistics: kept by each worker, averaged at boundaries, or "
                       "measured anew for evaluation",
                       {"keep", "average", "recompute"}),
-           algorithm_key()})
+           algorithm_key(),
+           wire_key("bf16: models (and gradients inside a rack) travel in half the bytes (ours)"),
+           slots_wire_key()})
     info.keys.push_back(std::move(key));
   return info;
 }
@@ -72,7 +74,9 @@ Composition local_sgd(const Options& options, int) {
           .scope = options.text("scope") == "grid" ? Scope::grid : Scope::everyone,
           .slots = slot_policy(options),
           .statistics = statistics_policy(options),
-          .algorithm = parse_algorithm(options.text("algorithm"))};
+          .algorithm = parse_algorithm(options.text("algorithm")),
+          .wire = wire_of(options),
+          .slots_wire = slots_wire_of(options)};
 }
 
 double momentum(const Options& options, const char* key) {
@@ -190,6 +194,7 @@ StrategyEntry entry(const Preset& preset, Compose compose) {
         check_slots(options, setting);
         const Composition parts = compose(options, setting.cluster.workers);
         check_local_steps(parts, setting);
+        check_wire(options, setting, setting.cluster.workers);
         check_length(name, parts, options, setting);
         return std::bind_front(make_local_steps, parts);
       },

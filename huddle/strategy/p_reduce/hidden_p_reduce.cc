@@ -28,6 +28,7 @@ class HiddenPReduce final : public Strategy {
   void start() override {
     if (!is_resumed_) models_.start();
     given_.progress = static_cast<double>(steps_done_);
+    reports_ = steps_asked_ - steps_done_ > 1;
     controller_.start(steps_asked_ - 1, steps_done_);
   }
 
@@ -37,7 +38,7 @@ class HiddenPReduce final : public Strategy {
     Outcome outcome{.group = has_met ? given_.group : Group({self_}),
                     .progress = given_.progress + 1};
     if (has_met) outcome.meeting = given_.id.value;
-    outcome.go_on = !given_.last && steps_asked_ > 1;
+    outcome.go_on = !given_.last && reports_;
     iteration_ = std::max(iteration_, given_.iteration) + 1;
     steps_done_ = static_cast<std::int64_t>(outcome.progress);
     if (outcome.go_on) report();
@@ -94,6 +95,7 @@ class HiddenPReduce final : public Strategy {
   const Replica& replica_;
   const std::int64_t steps_asked_;
   bool is_resumed_ = false;
+  bool reports_ = true;           // More than one step of each is left.
   std::int64_t iteration_ = 0;    // k.
   std::int64_t steps_done_ = 0;   // Of the run: all workers' steps over their number.
   Assignment given_;              // The latest; the program's while it runs.

@@ -45,7 +45,8 @@ SpecInfo info() {
                           "kB, else ring",
                           {"default", "ring", "halving_doubling", "direct"}),
                wire_key("bf16: models travel in half the bytes, and what rounding loses stays with "
-                        "its worker (ours)")},
+                        "its worker (ours); int8: in a quarter, for group=2 (Moniqua)",
+                        {"float", "bf16", "int8"})},
   };
 }
 
@@ -92,6 +93,7 @@ MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
     for (const char* key : {"policy", "decay"})
       refuse_idle(options, key,
                   "weights=constant lets all members count alike; use weights=dynamic");
+  check_wire(options, setting, chosen.groups.group);
   const bool hides = options.text("hide") == "step";
   if (hides && chosen.weights)
     throw UsageError(

@@ -50,9 +50,11 @@ class PReduce final : public Strategy {
   void save(Archive& archive) const override {
     archive.numbers["p_reduce_iteration"] = iteration_;
     archive.numbers["p_reduce_steps"] = steps_done_;
+    archive.tensors.merge(exchange_.tensors());
   }
   void load(const Archive& archive) override {
     check(!controller_.has_started(), "p_reduce is resumed before its first step, not later");
+    exchange_.load(archive.tensors);
     iteration_ = archive.numbers.at("p_reduce_iteration");
     steps_done_ = archive.numbers.at("p_reduce_steps");
   }
