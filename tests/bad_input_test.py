@@ -115,6 +115,11 @@ NO_SUCH_NUMBER = [
     Case("train --steps 10 --kill 1@50", "--kill", "step 50", "step 5"),
     Case("train --steps 10 --schedule cosine:warmup=500", "--schedule cosine:warmup=500", "shorten"),
     Case("train --workers 4 --strategy p_reduce:group=9", "--strategy p_reduce:group=9", "4 workers"),
+    Case("train --workers 4 --strategy bsp:balance=on", "--strategy bsp:balance=on", "'bsp' has no balance",
+         "equal shares", "ad_psgd, p_reduce", "p_reduce:balance=on"),
+    Case("train --workers 4 --strategy ds_sync:balance=on", "'ds_sync' has no balance", "equal shares", "p_reduce"),
+    Case("train --workers 4 --strategy asp:balance=on,delay_scaled=on", "balance=on", "delay_scaled=on", "leave one"),
+    Case("train --workers 4 --strategy p_reduce:group=2,balance=maybe", "balance", "'maybe'", "off, on"),
     Case("train --resume saved --epochs 0.01", "--steps or --epochs"),
 ]
 

@@ -42,14 +42,14 @@ bool has_schedule(std::string_view name) {
 }  // namespace
 
 void add_strategy(MemoryNeed& need, std::string_view spec, const Cluster& cluster) {
-  const Spec parsed = parse_spec(spec);
-  const Options options("strategy", find_info("strategy", known_strategies(), parsed.name), parsed);
-  if (parsed.name == "ad_psgd") {
+  const Options options = options_of(spec);
+  const std::string name = parse_spec(spec).name;
+  if (name == "ad_psgd") {
     need.group = 2;
     need.peer_bytes = kPeerOfGossip;
-  } else if (parsed.name == "p_reduce") {
+  } else if (name == "p_reduce") {
     need.group = static_cast<int>(options.integer("group"));
-  } else if (has_schedule(parsed.name) && parsed.name != "bsp" && options.integer("warmup") == 0) {
+  } else if (has_schedule(name) && name != "bsp" && options.integer("warmup") == 0) {
     if (cluster.workers > kMostScheduled) {
       need.group = 1;
       return;

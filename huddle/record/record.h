@@ -31,7 +31,7 @@ struct StepRecord {
   double progress = 0;  // Steps of the run that were done then, as the strategy counts them.
   Time end = 0;         // When the step was over.
   double loss = 0;
-  double learning_rate = 0;
+  double learning_rate = 0;  // As it was used, scaled by what the strategy asked for.
   TimeSplit time;
   std::int64_t bytes_sent = 0;
   std::int64_t messages_sent = 0;
@@ -91,6 +91,7 @@ struct Summary {
   std::map<std::string, double> figures;      // What the strategy counted, by name.
   std::vector<TimeSplit> time;                // By worker.
   std::vector<std::int64_t> steps_by_worker;  // Taken by each, in this run.
+  std::vector<double> rate_factor_by_worker;  // What the strategy scaled its rate by, on the mean.
   double bytes_sent_per_worker = 0;
   std::vector<std::string> lost;  // One line per worker that was lost.
   std::vector<std::string> warnings;

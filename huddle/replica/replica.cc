@@ -49,8 +49,8 @@ void Replica::update(Range range) {
         "only a rule can update a part of the parameters");
   std::vector<at::Tensor> slots;
   for (const Slot& slot : slots_) slots.push_back(part(slot.values, range));
-  optimizer_->apply(part(parameters_, range), part(gradients_, range), slots, learning_rate_,
-                    updates_ + 1);
+  optimizer_->apply(part(parameters_, range), part(gradients_, range), slots,
+                    learning_rate_ * rate_factor_, updates_ + 1);
 }
 
 void Replica::clip_gradients(double norm) {

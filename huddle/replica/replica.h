@@ -65,6 +65,11 @@ class Replica {
   double learning_rate() const { return learning_rate_; }
   void set_learning_rate(double learning_rate) { learning_rate_ = learning_rate; }
 
+  // What a strategy multiplies the rate of this worker's updates by, so that all workers are heard
+  // alike; 1 unless one does. REQUIRES: there is a rule, unless it is 1.
+  double rate_factor() const { return rate_factor_; }
+  void set_rate_factor(double factor) { rate_factor_ = factor; }
+
   // How many updates have been taken; Adam's bias correction counts them.
   std::int64_t updates() const { return updates_; }
   void set_updates(std::int64_t updates) { updates_ = updates; }
@@ -97,6 +102,7 @@ class Replica {
   std::vector<Slot> slots_;
   std::vector<Bucket> buckets_;
   double learning_rate_ = 0;
+  double rate_factor_ = 1;
   std::int64_t updates_ = 0;
 };
 

@@ -78,6 +78,10 @@ struct StrategyEntry {
 
   std::function<Traits(const Options&)> traits = [](const Options&) { return Traits{}; };
 
+  // Of one without the key `balance`: why it has none.
+  std::string why_no_balance =
+      "its workers wait for one another, so all take equal shares of the steps anyway";
+
   // Who averages with whom in which step, where that is known before a run; empty: it is not.
   std::function<Schedule(const Options&, const Cluster&)> schedule = {};
 };

@@ -18,6 +18,10 @@
 namespace huddle {
 namespace {
 
+bool takes(const StrategyEntry& entry, const char* key) {
+  return std::ranges::find(entry.info.keys, key, &KeyInfo::name) != entry.info.keys.end();
+}
+
 // All strategies. A new one adds a line.
 std::vector<StrategyEntry> entries() {
   std::vector<StrategyEntry> entries = {bsp_entry(),   ds_sync_entry(),       sesgd_entry(),
@@ -25,19 +29,31 @@ std::vector<StrategyEntry> entries() {
                                         eager_entry(), random_groups_entry(), p_reduce_entry()};
   for (StrategyEntry& entry : local_sgd_entries()) entries.push_back(std::move(entry));
   for (StrategyEntry& entry : entries) {
-    const bool has_warmup = std::any_of(entry.info.keys.begin(), entry.info.keys.end(),
-                                        [](const KeyInfo& key) { return key.name == "warmup"; });
-    if (!has_warmup && entry.info.name != "bsp") entry.info.keys.push_back(warmup_key());
+    if (!takes(entry, "warmup") && entry.info.name != "bsp")
+      entry.info.keys.push_back(warmup_key());
   }
   return entries;
+}
+
+// Throws UsageError that says more than that the key is unknown.
+void refuse_balance(const StrategyEntry& entry) {
+  std::vector<std::string> names;
+  for (const StrategyEntry& each : entries())
+    if (takes(each, "balance")) names.push_back(each.info.name);
+  throw UsageError(concat("strategy '", entry.info.name, "' has no balance: ", entry.why_no_balance,
+                          ". Leave balance out, or use one of ", joined(names), "; for example ",
+                          names.back(), ":balance=on."));
 }
 
 // The entry that `spec` names and its options, all validated.
 std::pair<StrategyEntry, Options> resolve(std::string_view spec) {
   const Spec parsed = parse_spec(spec);
   const SpecInfo info = find_info("strategy", known_strategies(), parsed.name);
-  for (StrategyEntry& entry : entries())
-    if (entry.info.name == info.name) return {entry, Options("strategy", entry.info, parsed)};
+  for (StrategyEntry& entry : entries()) {
+    if (entry.info.name != info.name) continue;
+    if (parsed.values.contains("balance") && !takes(entry, "balance")) refuse_balance(entry);
+    return {entry, Options("strategy", entry.info, parsed)};
+  }
   throw LogicError("a known strategy has no entry");
 }
 
@@ -48,6 +64,8 @@ std::vector<SpecInfo> known_strategies() {
   for (const StrategyEntry& entry : entries()) known.push_back(entry.info);
   return known;
 }
+
+Options options_of(std::string_view spec) { return resolve(spec).second; }
 
 Traits traits_of(std::string_view spec) {
   const auto [entry, options] = resolve(spec);

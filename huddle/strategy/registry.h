@@ -14,7 +14,8 @@ namespace huddle {
 
 std::vector<SpecInfo> known_strategies();
 
-// Throws UsageError where no strategy is spelt like that.
+// Throw UsageError where no strategy is spelt like that.
+Options options_of(std::string_view spec);
 Traits traits_of(std::string_view spec);
 
 // Who averages with whom in which step, where that is known before a run. Throws UsageError that

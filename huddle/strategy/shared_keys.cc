@@ -111,6 +111,21 @@ void check_slots(const Options& options, const StrategySetting& setting) {
                           "Use slots=keep, or --momentum 0.9."));
 }
 
+KeyInfo balance_key() {
+  return choice_key("balance", "off",
+                    "on: who takes fewer steps learns at a higher rate, so that all are heard "
+                    "alike (ours)",
+                    {"off", "on"});
+}
+
+bool balances(const Options& options, const StrategySetting& setting) {
+  if (options.text("balance") == "off") return false;
+  if (setting.update) return true;
+  throw UsageError(
+      "balance=on scales the learning rate of each step, and this optimizer is the user's own: "
+      "leave balance out, or use SGD, Adam or AdamW with one parameter group.");
+}
+
 void require_rule(const StrategySetting& setting, const std::string& what) {
   if (setting.update) return;
   throw UsageError(

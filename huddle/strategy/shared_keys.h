@@ -40,6 +40,11 @@ std::optional<WireFormat> slots_wire_of(const Options& options);
 // Throws UsageError where groups of this size cannot average what travels in these formats.
 void check_wire(const Options& options, const StrategySetting& setting, int largest_group);
 
+// The key `balance`, and whether it is on: those who take fewer steps learn at a higher rate
+// (shares.h). UsageError where nobody but the user could scale a rate.
+KeyInfo balance_key();
+bool balances(const Options& options, const StrategySetting& setting);
+
 // Throws UsageError where only the user's own optimizer can update parameters, and `what` ("asp
 // applies gradients on servers") needs a rule.
 void require_rule(const StrategySetting& setting, const std::string& what);

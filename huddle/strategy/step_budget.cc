@@ -6,7 +6,7 @@
 
 namespace huddle {
 
-StepBudget::StepBudget(const StrategyContext& context)
+StepBudget::StepBudget(const StrategyContext& context, Rates rates)
     : endpoint_(context.endpoint),
       budget_(context.steps * context.endpoint.workers()),
       service_(
@@ -14,7 +14,9 @@ StepBudget::StepBudget(const StrategyContext& context)
           service_terms(context, kBudgetLane,
                         "counted everybody's steps, without which nobody knows when the run is "
                         "over: start again")),
-      client_(context.endpoint, service_, kBudgetLane) {}
+      client_(context.endpoint, service_, kBudgetLane) {
+  if (rates == Rates::balanced) shares_.emplace(endpoint_.workers());
+}
 
 std::int64_t StepBudget::begun() const {
   std::int64_t granted = 0;
@@ -23,15 +25,15 @@ std::int64_t StepBudget::begun() const {
 }
 
 void StepBudget::ask() {
-  if (!is_limited()) return;
+  if (!is_asked()) return;
   start();
   client_.ask({});
 }
 
-StepBudget::Grant StepBudget::reply() { return is_limited() ? client_.reply() : Grant{}; }
+StepBudget::Grant StepBudget::reply() { return is_asked() ? client_.reply() : Grant{}; }
 
 void StepBudget::leave() {
-  if (!is_limited()) return;
+  if (!is_asked()) return;
   start();
   client_.tell({.leaves = true});
   service_.join();
@@ -44,20 +46,33 @@ void StepBudget::start() {
   service_.start([this](Endpoint& beside) { serve(beside); });
 }
 
+StepBudget::Grant StepBudget::grant(Endpoint& endpoint, WorkerId worker) {
+  const bool go_on = !is_limited() || granted_ < budget_;
+  if (go_on) endpoint.exclusive([&] { ++granted_; });
+  Grant grant{.go_on = go_on, .steps = granted_};
+  if (shares_) {
+    shares_->stepped(worker);
+    grant.rate_factor = shares_->factor(worker);
+  }
+  return grant;
+}
+
 void StepBudget::serve(Endpoint& endpoint) {
   Requests<Request> requests(endpoint, kBudgetLane);
   std::set<WorkerId> left;
+  const auto leaves = [&](WorkerId worker) {
+    left.insert(worker);
+    if (shares_) shares_->left(worker);
+  };
   while (static_cast<int>(left.size()) < endpoint.workers()) try {
       const auto event = requests.next();
       if (event.request.leaves) {
-        left.insert(event.from);
+        leaves(event.from);
         continue;
       }
-      const bool go_on = granted_ < budget_;
-      if (go_on) endpoint.exclusive([&] { ++granted_; });
-      requests.reply(event.from, event.number, Grant{.go_on = go_on, .steps = granted_});
+      requests.reply(event.from, event.number, grant(endpoint, event.from));
     } catch (const PeerLost& lost) {
-      left.insert(lost.peer());
+      leaves(lost.peer());
     }
 }
 

@@ -12,16 +12,22 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "huddle/strategy/entry.h"
+#include "huddle/strategy/shares.h"
 #include "huddle/transport/requests.h"
 
 namespace huddle {
 
 class StepBudget {
  public:
-  // The steps of all workers together are those of the context; without, nobody is asked.
-  explicit StepBudget(const StrategyContext& context);
+  // Whether it tells workers by how much to scale their learning rates (shares.h).
+  enum class Rates { as_they_are, balanced };
+
+  // The steps of all workers together are those of the context; without, there is no limit, and
+  // nobody is asked unless rates are balanced.
+  explicit StepBudget(const StrategyContext& context, Rates rates = Rates::as_they_are);
 
   bool is_limited() const { return budget_ > 0; }
 
@@ -35,8 +41,9 @@ class StepBudget {
 
   struct Grant {
     bool go_on = true;
-    std::int64_t steps = 0;  // That all workers together had been granted; 0 without a limit.
-    static auto fields(auto& self) { return std::tie(self.go_on, self.steps); }
+    std::int64_t steps = 0;  // That all workers together had been granted; 0 if nobody is asked.
+    double rate_factor = 1;  // Of the worker's next step.
+    static auto fields(auto& self) { return std::tie(self.go_on, self.steps, self.rate_factor); }
   };
 
   // The reply to `ask`. Waits for it.
@@ -51,14 +58,17 @@ class StepBudget {
     static auto fields(auto& self) { return std::tie(self.leaves); }
   };
 
+  bool is_asked() const { return is_limited() || shares_; }
   void start();
+  Grant grant(Endpoint& endpoint, WorkerId worker);
   void serve(Endpoint& endpoint);
 
   Endpoint& endpoint_;
   const std::int64_t budget_;
   // At its home, everybody's next step included; written in exclusive bodies. -1: nobody began yet.
   std::int64_t granted_ = -1;
-  bool is_over_ = false;  // No next step is included any more.
+  bool is_over_ = false;          // No next step is included any more.
+  std::optional<Shares> shares_;  // Where rates are balanced; the service's.
   Service service_;
   Client<Request, Grant> client_;
 };

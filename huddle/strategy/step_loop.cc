@@ -29,7 +29,8 @@ void StepLoop::begin(int passes) {
   ready_at_ = endpoint_.now();
   last_ = {.step = step_,
            .begin = endpoint_.is_virtual() && step_ > first_ ? last_.end : ready_at_,
-           .learning_rate = replica_.learning_rate()};
+           .learning_rate = replica_.learning_rate() * replica_.rate_factor(),
+           .rate_factor = replica_.rate_factor()};
   endpoint_.compute(step_, 0);  // Errors name this step.
   start();
   strategy_->before_forward(step_);

@@ -41,7 +41,8 @@ struct StepTaken {
   Step step;
   Time begin = 0;
   Time end = 0;
-  double learning_rate = 0;
+  double learning_rate = 0;  // As it was used: scaled by
+  double rate_factor = 1;    // what the strategy asked for (replica.h).
   Meter::Total traffic;
   Outcome outcome;
 };

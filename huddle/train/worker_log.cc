@@ -65,6 +65,7 @@ StepRecord WorkerLog::add(WorkerId worker, StepTaken taken, const std::optional<
                   .blocked = on_the_wire(std::move(taken.traffic.blocked))};
   line.time.compute = std::max(0.0, passed - line.time.wait - line.time.exchange);
   steps_done = taken.step.value + 1;
+  rate_factors += taken.rate_factor;
   bytes_sent += bytes;
   time += line.time;
   tells_loss = tells_loss || loss;
@@ -96,7 +97,10 @@ Summary summarise(const std::vector<WorkerLog>& logs) {
     summary.steps_taken += log.steps_done - log.first_step;
     summary.seconds = std::max(summary.seconds, log.seconds);
     summary.time.push_back(log.time);
-    summary.steps_by_worker.push_back(log.steps_done - log.first_step);
+    const std::int64_t taken = log.steps_done - log.first_step;
+    summary.steps_by_worker.push_back(taken);
+    summary.rate_factor_by_worker.push_back(
+        taken > 0 ? log.rate_factors / static_cast<double>(taken) : 1);
     summary.bytes_sent_per_worker += log.bytes_sent / static_cast<double>(logs.size());
     summary.figures.insert(log.figures.begin(), log.figures.end());
     if (log.own) summary.by_worker.push_back(*log.own);

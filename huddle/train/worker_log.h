@@ -25,6 +25,7 @@ struct WorkerLog {
   std::int64_t steps_done = 0;
   std::int64_t first_step = 0;
   std::int64_t parameters = 0;
+  double rate_factors = 0;  // Of all steps together.
   TimeSplit time;
   double bytes_sent = 0;
   Seconds seconds = 0;

@@ -108,6 +108,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
   check_outputs(config);
   run.cluster = cluster_of(config);
   adopt_cluster(command, config, run.cluster);
+  check_named("--strategy", config.strategy, [&] { traits_of(config.strategy); });
   check_fits(config, run.cluster, 0);
   const UpdateOptions update = update_of(config);
   const auto check_with_steps = [&](std::int64_t steps) {

@@ -13,15 +13,21 @@ namespace {
 
 class AdPsgd final : public Strategy {
  public:
-  AdPsgd(Random::Seed seed, WireFormat wire, const StrategyContext& context)
+  struct Choice {
+    Random::Seed seed;
+    WireFormat wire;
+    StepBudget::Rates rates;
+  };
+
+  AdPsgd(const Choice& choice, const StrategyContext& context)
       : self_(context.endpoint.self()),
         workers_(context.endpoint.workers()),
         replica_(context.replica),
         clip_norm_(context.clip_norm),
-        seed_(seed),
+        seed_(choice.seed),
         first_step_(context.first_step),
-        budget_(context),
-        averages_(context, wire) {
+        budget_(context, choice.rates),
+        averages_(context, choice.wire) {
     replica_.cut(1);
   }
 
@@ -81,6 +87,7 @@ class AdPsgd final : public Strategy {
 
   Outcome outcome(Step step) {
     const StepBudget::Grant grant = budget_.reply();
+    replica_.set_rate_factor(grant.rate_factor);
     const double progress = budget_.is_limited()
                                 ? static_cast<double>(grant.steps) / workers_
                                 : static_cast<double>(step.value + 1 - first_step_.value);
@@ -105,8 +112,11 @@ MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
   if (setting.cluster.workers < 2)
     throw UsageError("ad_psgd averages with a peer and needs at least 2 workers.");
   return [seed = static_cast<Random::Seed>(options.integer("seed")),
-          wire = wire_of(options)](const StrategyContext& context) {
-    return std::make_unique<AdPsgd>(seed, wire, context);
+          wire = wire_of(options),
+          rates = balances(options, setting)
+                      ? StepBudget::Rates::balanced
+                      : StepBudget::Rates::as_they_are](const StrategyContext& context) {
+    return std::make_unique<AdPsgd>(AdPsgd::Choice{seed, wire, rates}, context);
   };
 }
 
@@ -116,7 +126,7 @@ StrategyEntry ad_psgd_entry() {
   return {
       .info = {.name = "ad_psgd",
                .summary = "AD-PSGD: averages with one random peer at a time while it computes",
-               .keys = {seed_key("of the draw of peers"),
+               .keys = {seed_key("of the draw of peers"), balance_key(),
                         wire_key("bf16: models travel in half the bytes, and what rounding loses "
                                  "stays with its worker (ours)")}},
       .prepare = prepare,

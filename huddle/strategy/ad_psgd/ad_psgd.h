@@ -17,6 +17,9 @@
 // side dies in the middle, the other may have moved alone. A passive worker talks to one peer at a
 // time. A run ends by a count of everybody's steps (step_budget.h).
 //
+// With `balance=on` lr is scaled by a factor that comes with that count (shares.h), so that those
+// who take fewer steps are heard alike. Ours.
+//
 // Cost per step of an active worker: M bytes each way at the same time, and one control message; a
 // passive one answers as often as it is asked, about once per step of an active one. Optimizer
 // state and BatchNorm statistics stay local. A lost worker is asked no more; losing the one

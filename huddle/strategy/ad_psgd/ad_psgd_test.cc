@@ -7,6 +7,7 @@
 #include "huddle/base/error.h"
 #include "huddle/strategy/registry.h"
 #include "tests/support/descent.h"
+#include "tests/support/refusal.h"
 
 namespace huddle {
 namespace {
@@ -21,6 +22,18 @@ TEST(AdPsgd, ExchangesLeaveTheMeanOfAllModelsAsItWas) {
                                    .compute = 0.0003});
     EXPECT_NEAR(first_of(mean_of(run.parameters)), -(workers - 1) / 2.0, 1e-12) << workers;
   }
+}
+
+// Nobody said how long the run is, so only for the sake of its rates is the counter asked.
+TEST(AdPsgd, BalancesRatesOfRunsWithoutAnEnd) {
+  const Descended run = descend({.spec = "ad_psgd:balance=on",
+                                 .workers = 4,
+                                 .steps = 50,
+                                 .update = {.learning_rate = 1},
+                                 .gradient = one_everywhere,
+                                 .compute = 0.0002});
+  // All take as many steps, so the mean moves as far as without, but for who was ahead by a few.
+  EXPECT_NEAR(first_of(mean_of(run.parameters)), -50, 15);
 }
 
 TEST(AdPsgd, NoUpdateIsLostWhileModelsTravel) {
@@ -53,6 +66,11 @@ TEST(AdPsgd, RefusesWhatCannotWork) {
   EXPECT_NO_THROW(prepare_strategy("ad_psgd", setting));
   setting.cluster.workers = 1;
   EXPECT_THROW(prepare_strategy("ad_psgd", setting), UsageError);
+  setting.cluster.workers = 8;
+  setting.update.reset();
+  EXPECT_NO_THROW(prepare_strategy("ad_psgd", setting));
+  EXPECT_NE(refusal([&] { prepare_strategy("ad_psgd:balance=on", setting); }).find("user's own"),
+            std::string::npos);
 }
 
 }  // namespace

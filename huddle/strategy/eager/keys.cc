@@ -37,7 +37,8 @@ StrategyEntry eager_entry() {
                                    "how gradients are averaged; default: as bsp chooses",
                                    algorithm_names())}},
       .prepare = prepare,
-      .traits = [](const Options&) { return Traits{.pace = Pace::own}; }};
+      .traits = [](const Options&) { return Traits{.pace = Pace::own}; },
+      .why_no_balance = "a round averages whatever gradients there are, late ones in the next"};
 }
 
 }  // namespace huddle

@@ -22,9 +22,11 @@ struct Assignment {
   std::int64_t iteration = 0;   // Every member's after the average.
   double progress = 0;          // Steps of all workers over their number.
   bool last = false;            // Training is over after it.
+  double rate_factor = 1;       // Of the receiver's next step (shares.h).
 
   static auto fields(auto& self) {
-    return std::tie(self.id, self.group, self.weights, self.iteration, self.progress, self.last);
+    return std::tie(self.id, self.group, self.weights, self.iteration, self.progress, self.last,
+                    self.rate_factor);
   }
 };
 
@@ -35,7 +37,8 @@ std::size_t longest_assignment(int members);
 using WeightRule = std::optional<DynamicWeights>;
 
 // The members of a formed group are in the order of arrival, on which some weights depend; those of
-// an assignment are sorted, as averages need them. `progress` is left to the caller.
+// an assignment are sorted, as averages need them. `progress` and `rate_factor` are left to the
+// caller.
 Assignment assign(const FormedGroup& formed, const WeightRule& rule);
 
 }  // namespace huddle

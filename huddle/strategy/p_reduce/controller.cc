@@ -13,7 +13,9 @@ Controller::Controller(const ControllerOptions& options)
       former_(options.former),
       log_(options.former.workers),
       known_(static_cast<std::size_t>(options.former.workers)),
-      present_(options.former.workers) {}
+      present_(options.former.workers) {
+  if (options.balances) shares_.emplace(options.former.workers);
+}
 
 void Controller::serve(Endpoint& endpoint) {
   Requests<Request> requests(endpoint, kControllerLane);
@@ -40,6 +42,7 @@ std::vector<Reply> Controller::handle(const Requests<Request>::Event& event) {
   switch (request.kind) {
     case Request::Kind::ready:
       log_.stepped(worker);
+      if (shares_) shares_->stepped(worker);
       return replies(former_.ready(who, request.iteration));
     case Request::Kind::leave: dismiss(worker); return replies(former_.left(who));
     case Request::Kind::abort: break;
@@ -62,6 +65,7 @@ std::vector<Reply> Controller::lost(WorkerId worker) {
 void Controller::dismiss(WorkerId worker) {
   known(worker).is_present = false;
   --present_;
+  if (shares_) shares_->left(worker);
 }
 
 std::vector<Reply> Controller::replies(const GroupFormer::Groups& groups) {
@@ -71,8 +75,10 @@ std::vector<Reply> Controller::replies(const GroupFormer::Groups& groups) {
     Assignment given = assign(group, options_.weights);
     given.progress = static_cast<double>(options_.steps_before + group.steps) /
                      static_cast<double>(options_.former.workers);
-    for (const WorkerId member : given.group)
+    for (const WorkerId member : given.group) {
+      if (shares_) given.rate_factor = shares_->factor(member);
       replies.push_back({member, known(member).number, given});
+    }
   }
   return replies;
 }

@@ -18,12 +18,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "huddle/strategy/p_reduce/assignment.h"
 #include "huddle/strategy/p_reduce/group_former.h"
 #include "huddle/strategy/p_reduce/group_log.h"
+#include "huddle/strategy/shares.h"
 #include "huddle/transport/requests.h"
 
 namespace huddle {
@@ -49,6 +51,7 @@ struct Request {
 struct ControllerOptions {
   GroupFormerOptions former;
   WeightRule weights;
+  bool balances = false;          // Those who take fewer steps learn at a higher rate.
   std::int64_t steps_before = 0;  // Of all workers, in the run that this one resumes.
 };
 
@@ -93,7 +96,8 @@ class Controller {
   const ControllerOptions options_;
   GroupFormer former_;
   GroupLog log_;
-  std::vector<Known> known_;  // By worker.
+  std::optional<Shares> shares_;  // Where they are balanced.
+  std::vector<Known> known_;      // By worker.
   int present_;
 };
 

@@ -8,15 +8,16 @@
 
 namespace huddle {
 
-ControllerService::ControllerService(const GroupFormerOptions& groups, const WeightRule& weights,
+ControllerService::ControllerService(const ControllerOptions& options,
                                      const StrategyContext& context)
     : endpoint_(context.endpoint),
-      options_{.former = groups, .weights = weights},
+      options_(options),
       service_(context.endpoint,
                service_terms(context, kControllerLane,
                              "ran the controller, without which p_reduce cannot go on: start "
                              "again")),
-      client_(context.endpoint, service_, kControllerLane, longest_assignment(groups.group)) {}
+      client_(context.endpoint, service_, kControllerLane,
+              longest_assignment(options.former.group)) {}
 
 void ControllerService::start(std::int64_t steps, std::int64_t done) {
   if (!service_.is_here()) return;

@@ -16,8 +16,7 @@ namespace huddle {
 // Used by one worker's own thread.
 class ControllerService {
  public:
-  ControllerService(const GroupFormerOptions& groups, const WeightRule& weights,
-                    const StrategyContext& context);
+  ControllerService(const ControllerOptions& options, const StrategyContext& context);
 
   // At its home, begins to answer, for a run of `steps` steps of each worker of which `done` are
   // done. Once.

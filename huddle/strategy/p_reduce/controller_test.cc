@@ -45,6 +45,25 @@ TEST(Assignment, SortsMembersAndTheirWeightsAlike) {
   EXPECT_TRUE(given.last);
 }
 
+TEST(Controller, TellsThoseWhoTakeFewerStepsToLearnFaster) {
+  Controller controller(
+      {.former = {.workers = 4, .group = 2, .filter = GroupFormerOptions::Filter::off},
+       .balances = true});
+  std::vector<double> factors(4, 1);
+  const auto step = [&](int worker) {
+    for (const Reply& reply : controller.handle(ready(worker, 0)))
+      factors[static_cast<std::size_t>(reply.to.value)] = reply.given.rate_factor;
+  };
+  for (int round = 0; round < 50; ++round) {
+    for (int turn = 0; turn < 5; ++turn)
+      for (const int worker : {0, 1, 0, 2}) step(worker);
+    for (const int worker : {0, 3}) step(worker);
+  }
+  EXPECT_GT(factors[3], 4);
+  EXPECT_LT(factors[0], 0.6);
+  EXPECT_NEAR(factors[1], factors[2], 0.1);
+}
+
 TEST(ControllerMessages, ArriveAsTheyWereSent) {
   const auto request = from_tensor<Request>(to_tensor(
       Request{.kind = Kind::abort, .life = 2, .iteration = 9, .group = {11}, .lost = {5}}));

@@ -16,11 +16,11 @@ class HiddenPReduce final : public Strategy {
       : self_(context.endpoint.self()),
         replica_(context.replica),
         steps_asked_(context.steps),
-        controller_(options.groups, options.weights, context),
+        controller_(options.controller, context),
         models_(context.endpoint, context.meter, context.replica,
                 {.how = averaging_by(options.algorithm, context, options.wire),
                  .lane = kScheduleLane}) {
-    check(!options.weights, "hidden groups weigh all members alike");
+    check(!options.controller.weights, "hidden groups weigh all members alike");
     context.replica.cut(1);
   }
 
@@ -34,6 +34,7 @@ class HiddenPReduce final : public Strategy {
 
   Outcome parameters_updated(Step) override {
     models_.correct();
+    replica_.set_rate_factor(given_.rate_factor);
     const bool has_met = given_.group.size() > 0;
     Outcome outcome{.group = has_met ? given_.group : Group({self_}),
                     .progress = given_.progress + 1};
@@ -92,7 +93,7 @@ class HiddenPReduce final : public Strategy {
   }
 
   const WorkerId self_;
-  const Replica& replica_;
+  Replica& replica_;
   const std::int64_t steps_asked_;
   bool is_resumed_ = false;
   bool reports_ = true;           // More than one step of each is left.

@@ -34,6 +34,7 @@ SpecInfo info() {
                           "step: a worker goes on while its group meets; needs weights=constant "
                           "(ours)",
                           {"none", "step"}),
+               balance_key(),
                choice_key("filter", "on", "on: groups are changed where they would isolate workers",
                           {"on", "off"}),
                {.name = "window",
@@ -84,18 +85,20 @@ WeightRule weight_rule(const Options& options) {
 }
 
 MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
-  const PReduceOptions chosen{.groups = former_options(options, setting.cluster.workers),
-                              .weights = weight_rule(options),
-                              .algorithm = parse_algorithm(options.text("algorithm")),
-                              .wire = wire_of(options)};
-  const GroupFormer checked(chosen.groups);
-  if (!chosen.weights)
+  const PReduceOptions chosen{
+      .controller = {.former = former_options(options, setting.cluster.workers),
+                     .weights = weight_rule(options),
+                     .balances = balances(options, setting)},
+      .algorithm = parse_algorithm(options.text("algorithm")),
+      .wire = wire_of(options)};
+  const GroupFormer checked(chosen.controller.former);
+  if (!chosen.controller.weights)
     for (const char* key : {"policy", "decay"})
       refuse_idle(options, key,
                   "weights=constant lets all members count alike; use weights=dynamic");
   check_wire(options, setting, chosen.groups.group);
   const bool hides = options.text("hide") == "step";
-  if (hides && chosen.weights)
+  if (hides && chosen.controller.weights)
     throw UsageError(
         "hide=step keeps the mean of all models only where all members of a group count alike: add "
         "weights=constant.");

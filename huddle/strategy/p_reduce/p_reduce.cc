@@ -18,7 +18,7 @@ class PReduce final : public Strategy {
         steps_asked_(context.steps),
         replica_(context.replica),
         exchange_(context.replica, averaging_by(options.algorithm, context, options.wire), {}),
-        controller_(options.groups, options.weights, context) {
+        controller_(options.controller, context) {
     context.replica.cut(1);
   }
 
@@ -76,6 +76,7 @@ class PReduce final : public Strategy {
   // k_i <- max of k_j.
   Outcome outcome(const Assignment& given) {
     iteration_ = given.iteration;
+    replica_.set_rate_factor(given.rate_factor);
     steps_done_ = static_cast<std::int64_t>(given.progress);
     return {.group = given.group,
             .meeting = given.id.value,
@@ -86,7 +87,7 @@ class PReduce final : public Strategy {
   Endpoint& endpoint_;
   Meter& meter_;
   const std::int64_t steps_asked_;
-  const Replica& replica_;
+  Replica& replica_;
   ReplicaExchange exchange_;
   std::int64_t iteration_ = 0;    // k.
   std::int64_t steps_done_ = 0;   // Of the run: all workers' steps over their number.

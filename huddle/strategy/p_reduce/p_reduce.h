@@ -14,6 +14,9 @@
 //   x_i <- local optimizer step;  x_i <- x_i + (m - s_i) of its previous group, waiting for it if
 //   need be;  s_i <- x_i, report ready, go on
 //
+// With `balance=on` the rate lr of a worker is scaled by a factor that the controller tells it with
+// its group (shares.h), so that those who take fewer steps are heard alike. Ours.
+//
 // Cost per step: one average in a group of P, and two control messages in sequence; hidden, where
 // computing takes longer.
 //
@@ -30,8 +33,7 @@
 namespace huddle {
 
 struct PReduceOptions {
-  GroupFormerOptions groups;
-  WeightRule weights;
+  ControllerOptions controller;
   Algorithm algorithm = Algorithm::automatic;
   WireFormat wire = WireFormat::full;
 };

@@ -34,6 +34,7 @@ class Asp final : public Strategy {
       for (const Bucket& bucket : replica_.buckets()) servers_.push(bucket);
     }
     reply_ = servers_.pull(from);
+    replica_.set_rate_factor(reply_.rate_factor);
     return Update::done;
   }
 
@@ -73,13 +74,14 @@ class Asp final : public Strategy {
   ServerClient servers_;
 };
 
-StrategyEntry entry(SpecInfo info, ServerOptions (*server)(const Options&)) {
+StrategyEntry entry(SpecInfo info,
+                    ServerOptions (*server)(const Options&, const StrategySetting&)) {
   info.keys.push_back(buckets_key());
   return {.info = info,
           .prepare = [server, name = info.name](const Options& options,
                                                 const StrategySetting& setting) -> MakeStrategy {
             require_rule(setting, name + " applies gradients on servers");
-            return [chosen = server(options),
+            return [chosen = server(options, setting),
                     buckets = options.integer("buckets")](const StrategyContext& context) {
               return std::make_unique<Asp>(chosen, buckets, context);
             };
@@ -95,23 +97,36 @@ StrategyEntry asp_entry() {
        .summary = "asynchronous SGD: a server applies every gradient when it arrives",
        .keys = {choice_key("delay_scaled", "off",
                            "on: a gradient that is t updates old counts 1/(1+t), not 1/workers",
-                           {"off", "on"})}},
-      [](const Options& options) {
-        return ServerOptions{.scale = options.text("delay_scaled") == "on"
-                                          ? ServerOptions::Scale::by_delay
-                                          : ServerOptions::Scale::by_workers};
+                           {"off", "on"}),
+                balance_key()}},
+      [](const Options& options, const StrategySetting& setting) {
+        const bool by_delay = options.text("delay_scaled") == "on";
+        const bool is_balanced = balances(options, setting);
+        if (by_delay && is_balanced)
+          throw UsageError(
+              "balance=on lets slow workers count as much as others, and delay_scaled=on lets them "
+              "count less: leave one of them out.");
+        return ServerOptions{
+            .scale = by_delay ? ServerOptions::Scale::by_delay : ServerOptions::Scale::by_workers,
+            .balances = is_balanced};
       });
 }
 
 StrategyEntry ssp_entry() {
-  return entry(
-      {.name = "ssp",
-       .summary = "stale synchronous SGD: as asp, but nobody gets far ahead of the slowest",
-       .keys = {{.name = "bound",
-                 .fallback = "3",
-                 .help = "by how many steps a worker may be ahead of the slowest; 0: a "
-                         "barrier"}}},
-      [](const Options& options) { return ServerOptions{.bound = options.integer("bound")}; });
+  StrategyEntry ssp =
+      entry({.name = "ssp",
+             .summary = "stale synchronous SGD: as asp, but nobody gets far ahead of the slowest",
+             .keys = {{.name = "bound",
+                       .fallback = "3",
+                       .help = "by how many steps a worker may be ahead of the slowest; 0: a "
+                               "barrier"}}},
+            [](const Options& options, const StrategySetting&) {
+              return ServerOptions{.bound = options.integer("bound")};
+            });
+  ssp.why_no_balance =
+      "nobody gets further ahead of the slowest worker than its bound, so all take equal shares of "
+      "the steps anyway";
+  return ssp;
 }
 
 }  // namespace huddle

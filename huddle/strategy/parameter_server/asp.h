@@ -11,6 +11,9 @@
 // 10.1145/3035918.3035933, which publishes scaling by a constant and by the delay; this formula is
 // ours).
 //
+// With `balance=on` a worker scales its gradients by a factor that the counting server tells it
+// (shares.h), so that those who push less often are heard alike. Ours.
+//
 // ssp (stale synchronous parallel): as asp, but a worker with c finished steps begins the next one
 // only if c - min_j c_j <= bound. bound=0 is a barrier at every step; in the long run the slowest
 // worker sets everybody's pace, whatever the bound.

@@ -13,6 +13,7 @@
 #include "huddle/strategy/registry.h"
 #include "huddle/transport/endpoint.h"
 #include "tests/support/descent.h"
+#include "tests/support/refusal.h"
 
 namespace huddle {
 namespace {
@@ -128,6 +129,22 @@ TEST(ParameterServer, RefusesWhatCannotWork) {
     EXPECT_NO_THROW(prepare_strategy(spec, setting)) << spec;
   for (const char* spec : {"ssp:bound=-1", "asp:delay_scaled=yes"})
     EXPECT_THROW(prepare_strategy(spec, setting), UsageError) << spec;
+  EXPECT_NO_THROW(prepare_strategy("asp:balance=on", setting));
+  EXPECT_THROW(prepare_strategy("asp:balance=on,delay_scaled=on", setting), UsageError);
+}
+
+TEST(Balance, IsRefusedWithTheReasonWhereThereIsNothingToBalance) {
+  StrategySetting setting;
+  setting.cluster.workers = 8;
+  for (const SpecInfo& info : known_strategies()) {
+    const bool has_it = info.name == "p_reduce" || info.name == "ad_psgd" || info.name == "asp";
+    const std::string told = refusal([&] { prepare_strategy(info.name + ":balance=on", setting); });
+    EXPECT_EQ(told.empty(), has_it) << info.name << ": " << told;
+    for (const char* const part : {"has no balance", "ad_psgd, p_reduce"})
+      EXPECT_EQ(told.find(part) == std::string::npos, has_it) << info.name << ": " << told;
+  }
+  EXPECT_NE(refusal([&] { prepare_strategy("ds_sync:balance=on", setting); }).find("equal shares"),
+            std::string::npos);
 }
 
 }  // namespace

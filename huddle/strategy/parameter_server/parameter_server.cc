@@ -61,6 +61,7 @@ ParameterServer::ParameterServer(const Replica& replica, ServerState state,
       state_(std::move(state)),
       granted_(state_.updates + workers),  // Nobody asks before the first step.
       workers_(static_cast<std::size_t>(workers)) {
+  if (options.counts && options.balances) shares_.emplace(workers);
   check(state_.slots.size() == rule_.slot_names().size(), "the server's slots are not the rule's");
   std::int64_t size = 0;
   for (const Bucket& bucket : replica.buckets()) {
@@ -139,8 +140,10 @@ void ParameterServer::take(Endpoint& endpoint, Pusher& from) {
   if (from.arrived == 1 && from_tensor<Push>(from.push).is_last) {
     from.phase = Phase::done;
     from.arriving.clear();
+    if (shares_) shares_->left(from.id);
   } else if (from.arrived == from.arriving.size()) {
     endpoint.exclusive([&] { apply(from); });
+    if (shares_) shares_->stepped(from.id);
     ++from.clock;
     from.phase = Phase::waits;
   }
@@ -174,8 +177,10 @@ void ParameterServer::reply(Endpoint& endpoint, Pusher& to) {
   if (options_.counts) {
     const bool go_on = options_.budget == 0 || granted_ < options_.budget;
     if (go_on) ++granted_;
-    to.replies.push_back(endpoint.send(
-        to.id, kReplyTag, to_tensor(ServerReply{.go_on = go_on, .updates = state_.updates})));
+    const ServerReply told{.go_on = go_on,
+                           .updates = state_.updates,
+                           .rate_factor = shares_ ? shares_->factor(to.id) : 1};
+    to.replies.push_back(endpoint.send(to.id, kReplyTag, to_tensor(told)));
   }
   listen(endpoint, to);
 }

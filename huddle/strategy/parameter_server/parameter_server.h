@@ -29,6 +29,7 @@
 
 #include "huddle/replica/replica.h"
 #include "huddle/strategy/parameter_server/server_messages.h"
+#include "huddle/strategy/shares.h"
 #include "huddle/strategy/strategy.h"
 #include "huddle/transport/requests.h"
 
@@ -39,6 +40,7 @@ struct ServerOptions {
 
   Scale scale = Scale::by_workers;
   std::optional<std::int64_t> bound;  // Nothing: nobody is ever held back.
+  bool balances = false;              // Workers that push less often count more (shares.h).
   bool counts = false;                // The steps of the run: one of the servers does.
   std::int64_t budget = 0;  // Steps of all workers together; 0: workers end by themselves.
   Deadline deadline;        // For each wait but that for gradients.
@@ -117,9 +119,10 @@ class ParameterServer {
   const UpdateRule rule_;
   const ServerOptions options_;
   std::vector<Slice> slices_;
-  ServerState state_;         // Written in exclusive bodies.
-  Sent sent_;                 // Likewise.
-  std::int64_t granted_ = 0;  // Steps that workers were allowed to take; of who counts them.
+  ServerState state_;             // Written in exclusive bodies.
+  Sent sent_;                     // Likewise.
+  std::int64_t granted_ = 0;      // Steps that workers were allowed to take; of who counts them.
+  std::optional<Shares> shares_;  // Of who counts them, where they are balanced.
   std::vector<Pusher> workers_;
 };
 

@@ -37,6 +37,10 @@ void ServerClient::push(const Bucket& bucket) {
     exchange_ = {.begin = endpoint_.now()};
     tell_servers({.learning_rate = replica_.learning_rate()});
   }
+  // The gradient is scaled, not the rate: momentum on a server is of all workers' gradients, and
+  // the rate of one update would scale what others have brought.
+  if (replica_.rate_factor() != 1)
+    part(replica_.gradients(), bucket.range).mul_(replica_.rate_factor());
   for (const WorkerId home : everyone_) {
     const at::Tensor slice =
         part(replica_.gradients(), slice_of(bucket, home, endpoint_.workers()));

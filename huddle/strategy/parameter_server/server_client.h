@@ -26,7 +26,7 @@ class ServerClient {
   // Starts the server beside this worker, with the replica's model. Once, and first.
   void start();
 
-  // A bucket's gradients travel to the servers.
+  // A bucket's gradients travel to the servers, scaled by the replica's rate factor.
   void push(const Bucket& bucket);
 
   // Waits until all parameters are the servers', and the meter hears that the worker was blocked

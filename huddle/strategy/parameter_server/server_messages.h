@@ -45,7 +45,8 @@ struct Push {
 struct ServerReply {
   bool go_on = true;
   std::int64_t updates = 0;  // Applied so far by the counting server.
-  static auto fields(auto& self) { return std::tie(self.go_on, self.updates); }
+  double rate_factor = 1;    // Of the worker's next gradient.
+  static auto fields(auto& self) { return std::tie(self.go_on, self.updates, self.rate_factor); }
 };
 
 }  // namespace huddle
