@@ -241,6 +241,16 @@ class ReportPage(unittest.TestCase):
         self.assertRegex(self.text("h1"), r"^(sesgd, \d+\.\d\dx|nothing beats bsp|no clear winner .*)\.$")
         self.assert_sound(charts=3)
 
+    def test_shares_of_steps_are_drawn_where_they_differ(self):
+        for name in ("off", "on"):
+            answer = huddle("train", "--workers", 4, "--compute", "2ms", "--slow", "3:5", "--steps", 40, "--quiet",
+                            "--strategy", f"p_reduce:group=2,balance={name}", "--out", self.folder / f"shares_{name}")
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.browser.open(self.report(self.folder / "shares_off", self.folder / "shares_on"))
+        self.assertIn("Who took the steps", self.text())
+        self.assertIn("least heard", self.text())
+        self.assert_sound(charts=1 + 2 + 2)
+
     def test_a_run_that_failed_is_shown_as_such(self):
         shutil.copytree(self.folder / "comparison" / "runs" / "1-ms" / "sesgd" / "1", self.folder / "failed")
         summary = json.loads((self.folder / "failed" / "summary.json").read_text())

@@ -56,6 +56,18 @@ FigureOf share(Seconds TimeSplit::*kind) {
   };
 }
 
+// What the worker counts for that counts least, of an equal share: its steps, and the rate at which
+// it learns from them.
+std::optional<double> least_heard(const ComparedRun& run) {
+  const std::vector<double>& shares = run.outcome.share_by_worker;
+  const std::vector<double>& factors = run.outcome.rate_factor_by_worker;
+  if (std::ranges::adjacent_find(shares, std::not_equal_to<>()) == shares.end()) return {};
+  double least = 1;
+  for (std::size_t worker = 0; worker < shares.size(); ++worker)
+    least = std::min(least, shares[worker] * (worker < factors.size() ? factors[worker] : 1));
+  return least * static_cast<double>(shares.size());
+}
+
 // The bottleneck of most runs; with as many for two, that of the first.
 std::string usual_bottleneck(const Runs& runs) {
   std::vector<std::string> names;
@@ -104,6 +116,7 @@ Contestant contestant_of(const Runs& all) {
   row.wait = mean_of(runs, share(&TimeSplit::wait));
   row.exchange = mean_of(runs, share(&TimeSplit::exchange));
   row.hidden = mean_of(runs, share(&TimeSplit::hidden));
+  row.least_heard = mean_of(runs, least_heard);
   row.bottleneck = usual_bottleneck(runs);
   return {std::move(row), std::move(runs)};
 }
@@ -247,6 +260,7 @@ RunOutcome joined_outcome(const RunOutcome& trained, const RunOutcome& timed,
   both.bytes_sent_per_worker = timed.bytes_sent_per_worker;
   both.time = timed.time;
   both.steps_by_worker = timed.steps_by_worker;
+  both.share_by_worker = timed.share_by_worker;
   both.links = timed.links;
   both.curve = retimed(trained.curve, ends);
   both.warnings.insert(both.warnings.end(), timed.warnings.begin(), timed.warnings.end());

@@ -34,6 +34,8 @@ struct RunOutcome {
   std::optional<double> bytes_sent_per_worker;
   std::vector<TimeSplit> time;  // By worker.
   std::vector<double> steps_by_worker;
+  std::vector<double> share_by_worker;        // Of all steps,
+  std::vector<double> rate_factor_by_worker;  // and what rates were scaled by.
   std::vector<LinkUse> links;
   std::vector<CurvePoint> curve;
   std::map<std::string, double> figures;
@@ -103,7 +105,8 @@ struct ComparedRow {
   std::optional<double> wait;  // Shares of the time; hidden runs beside compute.
   std::optional<double> exchange;
   std::optional<double> hidden;
-  std::string bottleneck;  // The name of a link; empty where none is known.
+  std::optional<double> least_heard;  // Nothing where all workers take as many steps.
+  std::string bottleneck;             // The name of a link; empty where none is known.
 
   // Who fails with some seeds is not judged by the others: they may be the lucky ones.
   bool is_whole() const { return status == "complete"; }

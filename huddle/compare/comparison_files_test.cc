@@ -42,6 +42,7 @@ TEST_F(ComparisonFiles, ReadsWhatASummarySays) {
   write("summary.json", R"({"status": "complete", "workers": 4, "steps_done": 8, "steps_taken": 40,
     "seconds": 20, "loss": null, "accuracy": {"consensus": 0.9, "worker_mean": null}, "drift": 0.5,
     "time": [{"worker": 0, "compute": 1, "wait": 2, "exchange": 3, "hidden": 4}],
+    "share_by_worker": [0.25, 0.75], "rate_factor_by_worker": [2, 0.5],
     "links": [{"name": "up", "bytes": 7, "busy": 1, "full": 2, "bytes_per_second": 3}],
     "curve": [{"progress": 2, "time": 1.5, "loss": null, "accuracy": 0.8, "drift": 0.1}],
     "figures": {"groups": 3}, "lost": ["worker 1"], "warnings": []})");
@@ -52,6 +53,8 @@ TEST_F(ComparisonFiles, ReadsWhatASummarySays) {
   EXPECT_EQ(outcome.accuracy.at("consensus"), 0.9);
   EXPECT_EQ(outcome.accuracy.at("worker_mean"), std::nullopt);
   EXPECT_EQ(outcome.time.at(0).exchange, 3);
+  EXPECT_EQ(outcome.share_by_worker, (std::vector<double>{0.25, 0.75}));
+  EXPECT_EQ(outcome.rate_factor_by_worker, (std::vector<double>{2, 0.5}));
   EXPECT_EQ(outcome.links.at(0).name, "up");
   EXPECT_EQ(outcome.curve.at(0).consensus.accuracy, 0.8);
   EXPECT_TRUE(std::isnan(outcome.curve.at(0).consensus.loss));

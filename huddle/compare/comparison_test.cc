@@ -162,5 +162,20 @@ TEST(Comparison, SharesOfTimeAreTakenOverAllWorkers) {
   EXPECT_DOUBLE_EQ(*rows[0].hidden, 0.25);
 }
 
+TEST(Comparison, WhoIsHeardLeastIsToldWhereSharesDiffer) {
+  ComparedRun run = run_of("a", 1, 1);
+  const auto least = [&] {
+    return compare_runs(std::vector{run}, std::vector<ComparedStrategy>{{.label = "a"}})[0]
+        .least_heard;
+  };
+  EXPECT_FALSE(least());
+  run.outcome.share_by_worker = {0.25, 0.25, 0.25, 0.25};
+  EXPECT_FALSE(least());
+  run.outcome.share_by_worker = {0.4, 0.3, 0.2, 0.1};
+  EXPECT_DOUBLE_EQ(*least(), 0.4);
+  run.outcome.rate_factor_by_worker = {0.5, 1, 1.25, 2.2};
+  EXPECT_DOUBLE_EQ(*least(), 0.8);
+}
+
 }  // namespace
 }  // namespace huddle

@@ -139,6 +139,16 @@ std::optional<Bottleneck> bottleneck(std::span<const LinkUse> links, Seconds sec
   return Bottleneck{*fullest, fullest->full / seconds};
 }
 
+std::vector<double> step_shares(const Summary& summary) {
+  const std::vector<std::int64_t>& steps = summary.steps_by_worker;
+  const auto all =
+      static_cast<double>(std::accumulate(steps.begin(), steps.end(), std::int64_t{0}));
+  std::vector<double> shares;
+  if (all > 0)
+    for (const std::int64_t taken : steps) shares.push_back(static_cast<double>(taken) / all);
+  return shares;
+}
+
 std::optional<Seconds> seconds_per_step(const Summary& summary) {
   if (summary.steps_taken <= 0) return std::nullopt;
   return summary.seconds * summary.workers / static_cast<double>(summary.steps_taken);

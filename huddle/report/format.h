@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "huddle/base/ids.h"
 #include "huddle/record/record.h"
@@ -47,6 +48,9 @@ struct WorkerAccuracy {
 
 // Absent where no worker has an accuracy; workers without one do not count.
 std::optional<WorkerAccuracy> worker_accuracy(const Summary& summary);
+
+// Of all steps that were taken, by worker; empty where nobody took one.
+std::vector<double> step_shares(const Summary& summary);
 
 // The link that came closest to its limit, and the share of the run for which it would have been
 // full.

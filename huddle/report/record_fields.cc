@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "huddle/record/time_parts.h"
 #include "huddle/report/format.h"
@@ -44,11 +45,18 @@ ModelFigures test_losses(const SummaryFile& file) {
                      file.summary, loss_of);
 }
 
+std::optional<std::vector<double>> unless_empty(std::vector<double> list) {
+  return list.empty() ? std::nullopt : std::optional(std::move(list));
+}
+
 // Of the consensus; nothing where there are no classes.
 std::optional<std::vector<double>> by_class(const SummaryFile& file) {
   const std::optional<Quality>& consensus = file.summary.consensus;
-  if (!consensus || consensus->by_class.empty()) return {};
-  return consensus->by_class;
+  return consensus ? unless_empty(consensus->by_class) : std::nullopt;
+}
+
+std::optional<std::vector<double>> shares(const SummaryFile& file) {
+  return unless_empty(step_shares(file.summary));
 }
 
 }  // namespace
@@ -112,6 +120,8 @@ std::vector<Field<SummaryFile>> fields_of(const SummaryFile*) {
           {"steps_done", of(&Summary::steps_done)},
           {"steps_taken", of(&Summary::steps_taken)},
           {"steps_by_worker", of(&Summary::steps_by_worker)},
+          {"share_by_worker", shares, {}, Empty::left_out},
+          {"rate_factor_by_worker", of(&Summary::rate_factor_by_worker), {}, Empty::left_out},
           {"seed", of(&Summary::seed)},
           {"version", &SummaryFile::version},
           {"machine", &SummaryFile::machine},

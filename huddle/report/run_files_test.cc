@@ -72,7 +72,8 @@ Summary full_summary() {
   summary.steps = 100;
   summary.steps_done = 90;
   summary.steps_taken = 180;
-  summary.steps_by_worker = {90, 90};
+  summary.steps_by_worker = {45, 135};
+  summary.rate_factor_by_worker = {2, 0.5};
   summary.seed = std::numeric_limits<std::uint64_t>::max();
   summary.parameters = 12345;
   summary.seconds = 2.5;
@@ -256,7 +257,8 @@ TEST_F(RunFilesTest, WritesEveryFieldOfTheSummary) {
   EXPECT_EQ(written, Json::parse(R"({
     "strategy": "ds_sync:group=4", "engine": "threads", "model": "mlp", "data": "digits",
     "split": "iid", "optimizer": "sgd", "status": "complete", "workers": 2, "batch": 32,
-    "steps": 100, "steps_done": 90, "steps_taken": 180, "steps_by_worker": [90, 90],
+    "steps": 100, "steps_done": 90, "steps_taken": 180, "steps_by_worker": [45, 135],
+    "share_by_worker": [0.25, 0.75], "rate_factor_by_worker": [2.0, 0.5],
     "seed": 18446744073709551615, "version": "1.2.3",
     "parameters": 12345, "seconds": 2.5, "samples_per_second": 2560.0, "loss": 0.5,
     "accuracy": {"consensus": 0.875, "worker_mean": 0.5, "worker_min": 0.25},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -84,11 +85,33 @@ void add_figures(std::string& text, const Summary& summary) {
   }
 }
 
+// "3.1 % (worker 7) to 13.9 % (worker 0)".
+std::string range_text(const std::vector<double>& values, std::string (*format)(double)) {
+  const auto [least, most] = std::ranges::minmax_element(values);
+  return fmt::format("{} (worker {}) to {} (worker {})", format(*least), least - values.begin(),
+                     format(*most), most - values.begin());
+}
+
+// Who took how much of the run, where that differs, and what was done about it.
+void add_shares(std::string& text, const Summary& summary) {
+  const std::vector<double> shares = step_shares(summary);
+  if (std::ranges::adjacent_find(shares, std::not_equal_to<>()) == shares.end()) return;
+  add_entry(text, "shares", range_text(shares, [](double share) {
+                              return format_percent(share);
+                            }) + " of all steps");
+  const std::vector<double>& factors = summary.rate_factor_by_worker;
+  if (std::ranges::all_of(factors, [](double factor) { return factor == 1; })) return;
+  add_entry(text, "balance", "learning rates scaled by " + range_text(factors, [](double factor) {
+                               return fmt::format("{:.2f}", factor);
+                             }));
+}
+
 void add_results(std::string& text, const Summary& summary) {
   const std::string done = format_count(summary.steps_done);
   add_entry(
       text, "steps",
       summary.steps_done == summary.steps ? done : done + " of " + format_count(summary.steps));
+  add_shares(text, summary);
   add_entry(
       text, "time",
       format_seconds(summary.seconds) +

@@ -200,6 +200,23 @@ TEST(PrintSummary, TellsWhatTheStrategyCountedButForSingleWorkers) {
       << text;
 }
 
+TEST(PrintSummary, TellsSharesWhereWorkersTookUnequalOnes) {
+  Summary summary = some_summary();
+  summary.steps_by_worker = {50, 50};
+  summary.rate_factor_by_worker = {1, 1};
+  EXPECT_FALSE(contains(printed(summary), "shares"));
+  summary.steps_by_worker = {75, 25};
+  EXPECT_TRUE(contains(printed(summary),
+                       "\nshares          25.0 % (worker 1) to 75.0 % (worker 0) of all steps\n"))
+      << printed(summary);
+  EXPECT_FALSE(contains(printed(summary), "balance"));
+  summary.rate_factor_by_worker = {0.667, 2};
+  EXPECT_TRUE(contains(printed(summary),
+                       "\nbalance         learning rates scaled by 0.67 (worker 0) to 2.00 (worker "
+                       "1)\n"))
+      << printed(summary);
+}
+
 TEST(PrintSummary, StaysWithinEightyColumns) {
   Summary summary = some_summary();
   summary.status =

@@ -194,6 +194,33 @@ function workerName(entry) {
   return isNumber(entry.last) && entry.last !== entry.worker ? `${entry.worker}\u2013${entry.last}` : `${entry.worker}`;
 }
 
+// The share of each worker in the steps, and beside it what they count for where that differs.
+function drawShares(plot, run, largest) {
+  const bars = {barPercentage: 0.92, categoryPercentage: run.time.length > 32 ? 1 : 0.85};
+  const isBalanced = run.time.some((entry) => entry.heard !== entry.share);
+  const steps = {label: "of the steps", data: run.time.map((entry) => entry.share),
+                 backgroundColor: tint(run.label, isBalanced ? 0.4 : 1), ...bars};
+  const heard = {label: "counts for", data: run.time.map((entry) => entry.heard),
+                 backgroundColor: styleOf(run.label).colour, ...bars};
+  draw(plot, 190, "share of each worker in all steps", {
+    type: "bar",
+    data: {labels: run.time.map(workerName), datasets: isBalanced ? [steps, heard] : [steps]},
+    options: {
+      interaction: {mode: "index", intersect: false},
+      scales: {
+        x: axis("worker", (i) => workerName(run.time[i]), {grid: {display: false, drawBorder: false}}),
+        y: axis("", kTicks.percent, {min: 0, max: largest}),
+      },
+      plugins: {
+        tooltip: {
+          callbacks: {title: (items) => `worker ${items[0].label}`,
+                      label: (item) => ` ${item.dataset.label}: ${formatPercent(item.parsed.y)}`},
+        },
+      },
+    },
+  });
+}
+
 // The time of each worker: what it saw in one stack, what was hidden beside it.
 function drawTimes(plot, times, largest) {
   const datasets = kParts.map((part) => ({

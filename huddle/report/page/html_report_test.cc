@@ -335,6 +335,26 @@ TEST_F(HtmlReportTest, LimitsWorkersAndLinks) {
   EXPECT_EQ(run["links_left_out"], 196);
 }
 
+TEST_F(HtmlReportTest, PutsSharesOfStepsBesideTheTimesOfTheirWorkers) {
+  Json summary = {{"strategy", "p_reduce"}, {"status", "complete"}, {"workers", 128}};
+  for (int i = 0; i < 128; ++i) {
+    summary["time"].push_back({{"worker", i}, {"compute", 1}});
+    summary["share_by_worker"].push_back(i % 2 == 0 ? 0.25 : 0.75);
+  }
+  write("run/summary.json", summary.dump());
+  Json run = data_of({root_ / "run"})["runs"][0];
+  EXPECT_EQ(run["time"][3]["share"], 0.5) << "the mean of neighbours";
+  EXPECT_EQ(run["time"][3]["heard"], 0.5) << "no rate was scaled";
+  EXPECT_FALSE(run.contains("share_by_worker"));
+  for (int i = 0; i < 128; ++i) summary["rate_factor_by_worker"].push_back(i % 2 == 0 ? 3 : 1. / 3);
+  write("run/summary.json", summary.dump());
+  run = data_of({root_ / "run"})["runs"][0];
+  EXPECT_EQ(run["time"][3]["share"], 0.5);
+  EXPECT_EQ(run["time"][3]["heard"], 0.5) << "(0.75 + 0.25) / 2";
+  write("old/summary.json", R"({"strategy":"bsp","time":[{"worker":0}]})");
+  EXPECT_FALSE(data_of({root_ / "old"})["runs"][0]["time"][0].contains("share"));
+}
+
 TEST_F(HtmlReportTest, DrawsLinksThatAreLoadedAlikeOnce) {
   Json summary = {{"strategy", "bsp"}, {"status", "complete"}, {"workers", 4}, {"seconds", 10}};
   for (int i = 0; i < 4; ++i)

@@ -62,7 +62,16 @@ double rounded(double number) {
 }
 
 void thin_times(Json& run) {
-  const Json time = std::exchange(run["time"], Json::array());
+  Json time = std::exchange(run["time"], Json::array());
+  const Json shares = run.value("share_by_worker", Json());
+  const Json factors = run.value("rate_factor_by_worker", Json());
+  for (const char* const list : {"share_by_worker", "rate_factor_by_worker"}) run.erase(list);
+  const bool has_shares = shares.size() == time.size();
+  for (std::size_t worker = 0; has_shares && worker < time.size(); ++worker) {
+    time[worker]["share"] = shares[worker];
+    time[worker]["heard"] = number_or_zero(shares[worker]) *
+                            (worker < factors.size() ? number_or_zero(factors[worker]) : 1);
+  }
   const std::size_t per_bar = (time.size() + kMostBars - 1) / kMostBars;
   for (std::size_t first = 0; first < time.size(); first += per_bar) {
     const std::size_t last = std::min(first + per_bar, time.size());
@@ -70,6 +79,8 @@ void thin_times(Json& run) {
     const std::vector<Json> members(time.begin() + static_cast<std::ptrdiff_t>(first),
                                     time.begin() + static_cast<std::ptrdiff_t>(last));
     for (const auto& [name, part] : kTimeParts) bar[name] = mean_over(members, name);
+    for (const char* const name : {"share", "heard"})
+      if (has_shares) bar[name] = mean_over(members, name);
     run["time"].push_back(bar);
   }
 }

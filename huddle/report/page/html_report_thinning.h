@@ -11,6 +11,7 @@ namespace huddle {
 double rounded(double number);
 
 // `run["time"]`: beyond 64 workers each entry is the mean of neighbours, from "worker" to "last".
+// With the shares of steps, and what they count for ("heard"), in place of the lists of the run.
 void thin_times(nlohmann::ordered_json& run);
 
 // `run["links"]`: links that are loaded alike become one entry with their "count" and "names", the

@@ -179,7 +179,7 @@ function render() {
   setChartDefaults();
   renderControls();
   document.getElementById("sections").replaceChildren(...[
-    speedupSection(), learningSection(), timeSection(), trafficSection(), groupsSection(), tableSection(), scenarioSection(),
+    speedupSection(), learningSection(), timeSection(), sharesSection(), trafficSection(), groupsSection(), tableSection(), scenarioSection(),
   ].filter((made) => made !== null));
   fit();
   for (const drawNow of pendingPlots) drawNow();

@@ -248,6 +248,20 @@ function shareText(run) {
   return all > 0 ? `${formatPercent(sum("compute") / all, 0)} compute` : "";
 }
 
+// Who took which share of the steps, where shares differ, and what that counts for.
+function sharesSection() {
+  const isUneven = (run) => run.time.some((entry) => isNumber(entry.share) && entry.share !== run.time[0].share);
+  const runs = labelsOfCase().map(firstRun).filter(isUneven);
+  if (runs.length === 0) return null;
+  const largest = Math.max(...runs.flatMap((run) => run.time.map((entry) => Math.max(entry.share, entry.heard))));
+  const isBalanced = runs.some((run) => run.time.some((entry) => entry.heard !== entry.share));
+  return section("Who took the steps", "The share of each worker in all steps of the run; a worker that takes fewer is heard less."
+    + (isBalanced ? " Where learning rates are scaled (balance=on), the full bars are what the steps then count for." : ""),
+    element("div", {class: "cards small"},
+      ...runs.map((run) => plotCard(run.label, aside(`${formatPercent(Math.min(...run.time.map((entry) => entry.share)))} the least`),
+        (plot) => drawShares(plot, run, roundedUp(largest))))));
+}
+
 // The links of all strategies on one scale; those of one strategy that are loaded alike are one bar.
 function trafficSection() {
   const runs = labelsOfCase().map(firstRun).filter((run) => run.links.length > 0 && run.seconds > 0);
