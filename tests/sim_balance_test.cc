@@ -64,7 +64,7 @@ Summary timed(const std::string& strategy, const Cluster& cluster) {
   const auto launcher = make_sim_launcher({.cluster = cluster});
   const TrainResult result = time_strategy(
       *launcher, 1e6,
-      {.strategy = strategy, .workers = 4, .steps = 100, .compute = {1, cluster.backward_share}},
+      {.strategy = strategy, .workers = 4, .steps = 300, .compute = {1, cluster.backward_share}},
       [](const StepRecord&) {});
   if (result.error) std::rethrow_exception(result.error);
   return result.summary;

@@ -7,8 +7,8 @@
 namespace huddle {
 namespace {
 
-constexpr int kStepsOfEach = 25;
-constexpr int kFewestSteps = 200;
+constexpr int kStepsOfEach = 50;
+constexpr int kFewestSteps = 400;
 
 }  // namespace
 

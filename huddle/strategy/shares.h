@@ -6,9 +6,11 @@
 // is that of equal shares. A rate has its limits, so c_i is at most kLargestFactor; then all
 // are scaled alike until sum_i p_i c_i = 1, which keeps the run's mean rate. Ours; no paper has it.
 //
-// Shares are those of the last 25 steps of each worker on the average, and of 200 at least: a
-// worker whose pace changes is followed within as many. A run begins as if all had taken turns
-// before, so nobody is judged by its first steps. Those who have left count for nothing.
+// Shares are those of the last 50 steps of each worker on the average, and of 400 at least: a
+// worker whose pace changes is followed within as many. Who asks has just taken a step, so one that
+// took k of them counts for up to 1/k too many; with fewer steps that would matter. A run begins as
+// if all had taken turns before, so nobody is judged by its first steps. Those who have left count
+// for nothing.
 
 #pragma once
 

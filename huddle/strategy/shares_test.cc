@@ -31,14 +31,14 @@ TEST(Shares, ThoseWhoTakeTurnsKeepTheirRateToTheBit) {
       EXPECT_EQ(shares.factor({step % workers}), 1) << workers << " workers, step " << step;
     }
     EXPECT_EQ(shares.window() % static_cast<std::size_t>(workers), 0u);
-    EXPECT_GE(shares.window(), 200u);
+    EXPECT_GE(shares.window(), 400u);
   }
 }
 
 TEST(Shares, FactorsMakeEverybodyCountAlike) {
   Shares shares(4);
-  take_steps(shares, {6, 6, 5, 3}, 10);
-  EXPECT_EQ(shares.window(), 200u);
+  take_steps(shares, {6, 6, 5, 3}, 20);
+  EXPECT_EQ(shares.window(), 400u);
   EXPECT_NEAR(shares.share({3}), 0.15, 1e-12);
   for (int worker = 0; worker < 4; ++worker)
     EXPECT_NEAR(shares.share({worker}) * shares.factor({worker}), 0.25, 1e-12) << worker;
@@ -75,7 +75,7 @@ TEST(Shares, OneThatWasNotSeenForAWindowGetsTheLargestFactor) {
 
 TEST(Shares, WhoHasLeftCountsForNothing) {
   Shares shares(3);
-  take_steps(shares, {2, 2, 1}, 50);
+  take_steps(shares, {2, 2, 1}, 100);
   shares.left({0});
   shares.left({0});
   EXPECT_EQ(shares.share({0}), 0);
