@@ -44,10 +44,7 @@ class Warmup final : public Strategy {
   }
 
   void gradients_ready(Step step, const Bucket& bucket) override {
-    if (is_over_)
-      strategy_->gradients_ready(step, bucket);
-    else
-      gradients_.ready(step, everyone_, bucket);
+    is_over_ ? strategy_->gradients_ready(step, bucket) : gradients_.ready(step, everyone_, bucket);
   }
 
   Update before_update(Step step) override {

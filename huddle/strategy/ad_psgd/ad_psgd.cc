@@ -111,8 +111,7 @@ class AdPsgd final : public Strategy {
 MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
   if (setting.cluster.workers < 2)
     throw UsageError("ad_psgd averages with a peer and needs at least 2 workers.");
-  return [seed = static_cast<Random::Seed>(options.integer("seed")),
-          wire = wire_of(options),
+  return [seed = static_cast<Random::Seed>(options.integer("seed")), wire = wire_of(options),
           rates = balances(options, setting)
                       ? StepBudget::Rates::balanced
                       : StepBudget::Rates::as_they_are](const StrategyContext& context) {

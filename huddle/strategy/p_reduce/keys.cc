@@ -96,7 +96,7 @@ MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
     for (const char* key : {"policy", "decay"})
       refuse_idle(options, key,
                   "weights=constant lets all members count alike; use weights=dynamic");
-  check_wire(options, setting, chosen.groups.group);
+  check_wire(options, setting, static_cast<int>(options.integer("group")));
   const bool hides = options.text("hide") == "step";
   if (hides && chosen.controller.weights)
     throw UsageError(
