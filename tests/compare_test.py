@@ -345,6 +345,11 @@ basline = "x"
             self.assertEqual(answer.returncode, 2, f"{arguments}: {answer.stderr}")
             self.assertIn(part, answer.stderr)
 
+    def test_hidden_pairs_are_as_fast_as_promised(self):
+        scenario = ROOT / "scenarios" / "hidden_latency.toml"
+        answer = huddle("compare", scenario, "--out", self.folder / "hidden", "--quiet")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+
     def test_scenarios_are_listed_with_their_titles(self):
         answer = huddle("list", "scenarios", cwd=ROOT)
         self.assertEqual(answer.returncode, 0, answer.stderr)

@@ -16,7 +16,7 @@ ROOMS = [
 ]
 TRAIN = ["huddle/train"] + [f"huddle/train/{room}" for room in ("checkpoint", "data", "evaluation", "models")]
 REPORT = ["huddle/base", "huddle/cluster", "huddle/record", "huddle/report"]
-SYSTEM = ["fcntl.h", "stdlib.h", "sys/", "unistd.h"]
+SYSTEM = ["fcntl.h", "malloc.h", "stdlib.h", "sys/", "unistd.h"]
 TENSORS = ["ATen/", "c10/"]
 TRAINING = TENSORS + ["torch/", "caffe2/serialize/", "fmt/", "nlohmann/"] + SYSTEM
 TEXTS = ["fmt/", "nlohmann/"] + SYSTEM

@@ -2,7 +2,8 @@
 // groups and hidden P-Reduce launch after one step and take after a later one.
 //
 // Parameters always; slots and statistics where they are averaged. Memory beyond the replica: two
-// buffers for each of them, made here.
+// buffers for each of them, made here; in groups of more than two a third one for what a narrow
+// wire format loses; and messages while they are under way.
 
 #pragma once
 

@@ -2,7 +2,10 @@
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
+#include <algorithm>
+#include <mutex>
 #include <numeric>
 
 #include "huddle/base/error.h"
@@ -159,6 +162,48 @@ TEST(HiddenGroups, TellOfTheGroupWhoseAverageArrives) {
               step % 2 == 1 && step > 1 ? schedule.group_of({0}, Step{step / 2 - 1})
                                         : Group({WorkerId{0}}))
         << step;
+}
+
+// How many models' worth of large blocks are held at the first step and at most, for each worker.
+struct Held {
+  double at_first = 0;
+  double at_most = 0;
+};
+
+Held held_by(const std::string& spec) {
+  constexpr std::int64_t kSize = 6'000'000;  // 48 MB: always a block of its own.
+  const double before = static_cast<double>(mallinfo2().hblkhd);
+  std::mutex mutex;
+  Held held;
+  descend({.spec = spec,
+           .workers = 2,
+           .steps = 4,
+           .size = kSize,
+           .update = {.learning_rate = 0.1},
+           .gradient =
+               [&](int, int step, const at::Tensor& x) {
+                 const std::lock_guard lock(mutex);
+                 const double models =
+                     (static_cast<double>(mallinfo2().hblkhd) - before) / (2. * kSize * 8);
+                 if (step == 0) held.at_first = std::max(held.at_first, models);
+                 held.at_most = std::max(held.at_most, models);
+                 return x;  // Which needs no memory of its own.
+               },
+           .through = Descent::Through::messages});
+  return held;
+}
+
+TEST(HiddenGroups, TakeTwoBuffersBeforeTheFirstStepAndOnlyMessagesLater) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers keep memory of their own";
+#endif
+  const Held alone = held_by("local_sgd:tau=1000");
+  for (const char* spec : {"sesgd:hide=step", "sesgd:hide=step,wire=bf16"}) {
+    const Held hidden = held_by(spec);
+    EXPECT_NEAR(hidden.at_first - alone.at_first, 2, 0.2) << spec;
+    // Messages of a partner that wait until the own ones have left: all of a model, if it is slow.
+    EXPECT_LT(hidden.at_most - hidden.at_first, 1.1) << spec;
+  }
 }
 
 TEST(HiddenGroups, RefuseWhatCannotWork) {
