@@ -167,14 +167,15 @@ void contribute(const at::Tensor& sum, const at::Tensor& values, double weight) 
 }
 
 void commit_with_errors(const at::Tensor& values, const at::Tensor& sum, const at::Tensor& errors,
-                        double divisor) {
+                        double divisor, double factor) {
   if (sum.is_meta()) return;
   with_types(values.scalar_type(), [&]<typename Value, typename Sum>(Value, Sum) {
     Value* const __restrict target = write<Value>(values);
     const Sum* const __restrict total = read<Sum>(sum);
     const Sum* const __restrict lost = read<Sum>(errors);
     for (std::int64_t i = 0; i < values.numel(); ++i)
-      target[i] = static_cast<Value>(total[i] / static_cast<Sum>(divisor) + lost[i]);
+      target[i] = static_cast<Value>(total[i] / static_cast<Sum>(divisor) +
+                                     static_cast<Sum>(factor) * lost[i]);
   });
 }
 

@@ -33,9 +33,9 @@ void commit(const at::Tensor& values, const at::Tensor& sum, double divisor);
 // sum = sum / divisor.
 void divide(const at::Tensor& sum, double divisor);
 
-// values = sum / divisor + errors, rounded to the values' type.
+// values = sum / divisor + factor * errors, rounded to the values' type.
 void commit_with_errors(const at::Tensor& values, const at::Tensor& sum, const at::Tensor& errors,
-                        double divisor);
+                        double divisor, double factor);
 
 // What combine_in_order needs beside the members' memory; reused from block to block.
 using BlockBuffers = std::vector<std::vector<std::byte>>;

@@ -116,10 +116,11 @@ Exchange Averager::average(Endpoint& endpoint, const Group& group, const at::Ten
   const at::Tensor sum = buffer(sum_, tensor);
   const bool keeps_errors = carries_errors();
   const Losses losses{keeps_errors ? buffer(errors_, tensor).zero_() : at::Tensor()};
-  contribute(sum, tensor, each[static_cast<std::size_t>(group.position_of(endpoint.self()))]);
+  contribute(sum, tensor, own_weight(endpoint, group, weights));
   const Exchange exchange = over_messages(endpoint, group, tensor, sequence, sum, losses);
+  // Each member takes back what it has taken from all.
   if (keeps_errors)
-    commit_with_errors(tensor, sum, losses.errors, divisor);
+    commit_with_errors(tensor, sum, losses.errors, divisor, group.size() / divisor);
   else
     commit(tensor, sum, divisor);
   return exchange;
@@ -127,13 +128,20 @@ Exchange Averager::average(Endpoint& endpoint, const Group& group, const at::Ten
 
 Exchange Averager::average_with_residuals(Endpoint& endpoint, const Group& group,
                                           const at::Tensor& tensor, Sequence sequence,
-                                          const at::Tensor& residuals) {
+                                          const at::Tensor& residuals,
+                                          std::span<const double> weights) {
   if (tensor.numel() == 0 || group.size() == 1) return nothing(endpoint);
   const at::Tensor sum = buffer(sum_, tensor);
-  contribute(sum, tensor, 1);
+  contribute(sum, tensor, own_weight(endpoint, group, weights));
   const Exchange exchange = with_residuals(endpoint, group, tensor, sequence, sum, residuals);
-  commit(tensor, sum, group.size());
+  commit(tensor, sum, weights.empty() ? group.size() : 1);
   return exchange;
+}
+
+double Averager::own_weight(const Endpoint& endpoint, const Group& group,
+                            std::span<const double> weights) const {
+  if (weights.empty()) return 1;
+  return weights[static_cast<std::size_t>(group.position_of(endpoint.self()))];
 }
 
 Exchange Averager::with_residuals(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
@@ -161,8 +169,7 @@ Exchange Averager::form_mean(Endpoint& endpoint, const Group& group, const at::T
     return in_memory(endpoint, *native, group, mean, sequence, each, group.size());
   }
   // Numbers of bfloat16 are too coarse to hold what they lose.
-  const bool keeps_errors =
-      how_.wire != WireFormat::full && mean.scalar_type() == sent.scalar_type();
+  const bool keeps_errors = carries_errors() && mean.scalar_type() == sent.scalar_type();
   const Losses losses{keeps_errors ? sent : at::Tensor(), -1};
   const Exchange exchange = residuals.defined()
                                 ? with_residuals(endpoint, group, sent, sequence, mean, residuals)

@@ -67,11 +67,11 @@ class Averager {
   Exchange average(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
                    Sequence sequence, std::span<const double> weights = {});
 
-  // The plain mean with `residuals` added to what is averaged: what rounding lost the last time. In
-  // their place comes what it loses now (nothing, if it throws). All members end with the same
-  // bits.
+  // The same with `residuals` added to what is averaged: what rounding lost the last time. In their
+  // place comes what it loses now (nothing, if it throws). All members end with the same bits.
   Exchange average_with_residuals(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
-                                  Sequence sequence, const at::Tensor& residuals);
+                                  Sequence sequence, const at::Tensor& residuals,
+                                  std::span<const double> weights = {});
 
   // The plain mean of everybody's `sent` forms in `mean`, of the type of sums, without a buffer of
   // this class. What rounding loses is taken off `sent`: that is then what this worker gave, and
@@ -98,6 +98,8 @@ class Averager {
   // `native`: what is prepared is an average in memory.
   const Prepared& prepare(const Group& group, WorkerId self, const at::Tensor& tensor,
                           GroupReduce* native);
+  double own_weight(const Endpoint& endpoint, const Group& group,
+                    std::span<const double> weights) const;
   WireFormat format_of(const at::Tensor& tensor) const;
   Algorithm algorithm_for(const Group& group, const at::Tensor& tensor) const;
   GroupReduce* native_for(Endpoint& endpoint, const Group& group, const at::Tensor& tensor) const;

@@ -285,6 +285,13 @@ TEST(NarrowWire, KeepsTheSumOfAllMembersWhateverTheAlgorithm) {
       }
 }
 
+TEST(NarrowWire, KeepsTheWeightedMeanOfTwo) {
+  const Case test{.workers = 2, .elements = 97, .type = at::kDouble, .weights = {0.2, 0.8}};
+  const Rounded kept = averaged_in(WireFormat::bf16, test, Rounding::kept);
+  const at::Tensor mean = 0.2 * values_of(test, 0) + 0.8 * values_of(test, 1);
+  EXPECT_TRUE(at::allclose(at::stack(kept.results).mean(0), mean, 0, 1e-14));
+}
+
 TEST(NarrowWire, GivesTheSameBitsHoweverItTravels) {
   for (const WireFormat format : {WireFormat::bf16, WireFormat::int8})
     for (const at::ScalarType type : {at::kFloat, at::kDouble}) {

@@ -54,7 +54,7 @@ void LateAverage::launch(AveragesInFlight::Average exchange) {
 }
 
 std::map<std::string, at::Tensor> LateAverage::tensors() const {
-  in_flight_.land();
+  in_flight_.settle(endpoint_.now());
   std::map<std::string, at::Tensor> tensors;
   for (std::size_t i = 0; i < values_.size(); ++i) {
     tensors[concat("late_average_", i)] = values_[i].average;

@@ -2,8 +2,9 @@
 // groups and hidden P-Reduce launch after one step and take after a later one.
 //
 // Parameters always; slots and statistics where they are averaged. Memory beyond the replica: two
-// buffers for each of them, made here; in groups of more than two a third one for what a narrow
-// wire format loses; and messages while they are under way.
+// buffers for each of them, made here. Messages come on top of that, up to what travels once more;
+// and where groups of more than two meet in a narrow wire format, a buffer for what rounding loses,
+// made at the first such meeting.
 
 #pragma once
 

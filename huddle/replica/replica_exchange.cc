@@ -16,6 +16,12 @@ Averaging in_format(Averaging how, WireFormat wire) {
   return how;
 }
 
+// Small optimizer state would be rounded to nothing, again and again.
+Averaging keeping_errors(Averaging how) {
+  how.rounding = Rounding::kept;
+  return how;
+}
+
 std::string residuals_name(std::size_t index) { return concat("wire_residuals_", index); }
 
 }  // namespace
@@ -34,7 +40,7 @@ ReplicaExchange::ReplicaExchange(const Replica& replica, const Averaging& how, C
       }()),
       pairs_are_near_(how.wire == WireFormat::int8),
       parameters_(how, lane),
-      slots_(in_format(how, cargo_.slots_wire.value_or(how.wire)), lane),
+      slots_(keeping_errors(in_format(how, cargo_.slots_wire.value_or(how.wire))), lane),
       statistics_(in_format(how, WireFormat::full), lane),
       near_(how.deadline, lane),
       residuals_(1 + cargo_.in_place_of_slots.size()) {}
@@ -79,8 +85,9 @@ Exchange ReplicaExchange::average(Endpoint& endpoint, Averager& averager, const 
                                   Range range, const Terms& terms, at::Tensor* residuals) {
   const at::Tensor values = part(what.values, range);
   at::Tensor carried;
-  if (residuals != nullptr && averager.carries_errors() && terms.group.size() > 2 &&
-      terms.weights.empty()) {
+  const bool is_coarse =
+      what.sent.defined() && what.sent.scalar_type() != what.values.scalar_type();
+  if (residuals != nullptr && averager.carries_errors() && (terms.group.size() > 2 || is_coarse)) {
     if (!residuals->defined())
       *residuals = at::zeros_like(what.values, sum_type(what.values.scalar_type()));
     carried = part(*residuals, range);
@@ -88,7 +95,7 @@ Exchange ReplicaExchange::average(Endpoint& endpoint, Averager& averager, const 
   if (!what.sent.defined())
     return carried.defined()
                ? averager.average_with_residuals(endpoint, terms.group, values, terms.sequence,
-                                                 carried)
+                                                 carried, terms.weights)
                : averager.average(endpoint, terms.group, values, terms.sequence, terms.weights);
   check(terms.weights.empty(), "late values weigh all members alike");
   try {

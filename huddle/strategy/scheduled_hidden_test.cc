@@ -5,6 +5,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <barrier>
 #include <mutex>
 #include <numeric>
 
@@ -173,8 +174,14 @@ struct Held {
 Held held_by(const std::string& spec) {
   constexpr std::int64_t kSize = 6'000'000;  // 48 MB: always a block of its own.
   const double before = static_cast<double>(mallinfo2().hblkhd);
+  std::barrier both(2);
   std::mutex mutex;
   Held held;
+  const auto look = [&](double& most) {
+    const std::lock_guard lock(mutex);
+    const double bytes = static_cast<double>(mallinfo2().hblkhd) - before;
+    most = std::max(most, bytes / (2. * kSize * 8));
+  };
   descend({.spec = spec,
            .workers = 2,
            .steps = 4,
@@ -182,11 +189,13 @@ Held held_by(const std::string& spec) {
            .update = {.learning_rate = 0.1},
            .gradient =
                [&](int, int step, const at::Tensor& x) {
-                 const std::lock_guard lock(mutex);
-                 const double models =
-                     (static_cast<double>(mallinfo2().hblkhd) - before) / (2. * kSize * 8);
-                 if (step == 0) held.at_first = std::max(held.at_first, models);
-                 held.at_most = std::max(held.at_most, models);
+                 // All is made, and nothing has left yet.
+                 if (step == 0) {
+                   both.arrive_and_wait();
+                   look(held.at_first);
+                   both.arrive_and_wait();
+                 }
+                 look(held.at_most);
                  return x;  // Which needs no memory of its own.
                },
            .through = Descent::Through::messages});

@@ -144,7 +144,8 @@ void check_every(const Options& options, const StrategySetting& setting) {
 }
 
 // Throws UsageError where groups are too large for a format.
-void check_wire(const Schedule& schedule, const Options& options, const StrategySetting& setting) {
+void check_formats(const Schedule& schedule, const Options& options,
+                   const StrategySetting& setting) {
   const bool is_narrow =
       wire_of(options) == WireFormat::int8 || slots_wire_of(options) == WireFormat::int8;
   if (!is_narrow) return;
@@ -154,14 +155,14 @@ void check_wire(const Schedule& schedule, const Options& options, const Strategy
   const int phases = schedule.random() != nullptr ? 1 : schedule.turn();
   for (int phase = 0; phase < phases; ++phase)
     largest = std::max(largest, largest_group(schedule.cycle_phase(phase)));
-  huddle::check_wire(options, setting, largest);
+  check_wire(options, setting, largest);
 }
 
 MakeStrategy prepare(const Schedule& schedule, const Options& options,
                      const StrategySetting& setting) {
   check_groups(schedule, options, setting);
   check_slots(options, setting);
-  check_wire(schedule, options, setting);
+  check_formats(schedule, options, setting);
   if (options.text("overlap") == "backward") check_overlap(options, setting);
   check_every(options, setting);
   if (hides(options)) check_hide(options);

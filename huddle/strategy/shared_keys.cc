@@ -79,13 +79,16 @@ void check_wire(const Options& options, const StrategySetting& setting, int larg
     throw UsageError(
         concat("wire=int8 sends only what two near models differ by, so it needs pairs, and groups "
                "of ",
-               largest_group, " would meet: use pairs (sesgd, or group=2), or wire=bf16."));
+               largest_group,
+               " would meet: use random_groups:group=2 or p_reduce:group=2, sesgd with 2, 4, 8, "
+               "... workers, or "
+               "wire=bf16."));
   if (!options.has("slots_wire") || slots_wire_of(options) != WireFormat::int8) return;
   if (setting.update && setting.update->kind != UpdateOptions::Kind::sgd)
     throw UsageError(
         concat("slots_wire=int8 in groups of ", largest_group,
                " would round small second moments to nothing, by which Adam divides: use "
-               "slots_wire=bf16, or pairs (sesgd)."));
+               "slots_wire=bf16, or pairs: sesgd with 2, 4, 8, ... workers."));
 }
 
 SlotPolicy slot_policy(const Options& options) {

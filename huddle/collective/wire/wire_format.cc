@@ -70,12 +70,13 @@ template <typename Sum>
 void encode_block(std::int8_t* __restrict message, float scale, Sum* __restrict values,
                   Sum* __restrict errors, Sum sign, std::int64_t size) {
   const bool has_numbers = scale > 0;
+  const bool keeps_errors = errors != nullptr && !std::isnan(scale);  // Or they would stay NaN.
   const Sum divisor = has_numbers ? static_cast<Sum>(scale) : Sum{1};
   for (std::int64_t i = 0; i < size; ++i) {
     const Sum steps = has_numbers ? rounded_to_integer(values[i] / divisor) : Sum{0};
     const Sum rounded = steps * static_cast<Sum>(scale);
     message[i] = static_cast<std::int8_t>(steps);
-    if (errors != nullptr) errors[i] += sign * (values[i] - rounded);
+    if (keeps_errors) errors[i] += sign * (values[i] - rounded);
     values[i] = rounded;
   }
 }

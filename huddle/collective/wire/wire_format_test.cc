@@ -69,7 +69,9 @@ TEST(WireFormat, SendsNothingAsNothingAndShowsWhatIsNotFinite) {
     const at::Tensor values = at::zeros({2 * kInt8Block}, at::kFloat);
     values[5] = odd;
     const at::Tensor message = message_for(WireFormat::int8, values);
-    encode(WireFormat::int8, message, values, {});
+    const at::Tensor errors = at::zeros_like(values);
+    encode(WireFormat::int8, message, values, {errors});
+    EXPECT_TRUE(at::equal(errors, at::zeros_like(values))) << "it must not last";
     const at::Tensor received = at::ones_like(values);
     decode(WireFormat::int8, received, message);
     EXPECT_TRUE(received.narrow(0, 0, kInt8Block).isnan().all().item<bool>());

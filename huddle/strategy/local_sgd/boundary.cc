@@ -126,8 +126,9 @@ std::map<std::string, at::Tensor> Boundary::tensors() const {
 }
 
 void Boundary::save(Archive& archive) const {
-  in_flight_.land();
+  in_flight_.settle(endpoint_.now());
   archive.tensors.merge(tensors());
+  archive.tensors.merge(exchange_.tensors());
   archive.tensors[kPreviousRate] = at::scalar_tensor(previous_rate_, at::kDouble);
 }
 
@@ -143,6 +144,7 @@ void Boundary::load(const Archive& archive) {
     tensor.copy_(saved(name));
   }
   previous_rate_ = saved(kPreviousRate).item<double>();
+  exchange_.load(archive.tensors);
 }
 
 }  // namespace huddle
