@@ -38,20 +38,17 @@ struct Outcome {
   // Which average that was: equal for all who were in it. Only where the step does not say so,
   // because groups form on the way.
   std::optional<std::int64_t> meeting = {};
-  double progress =
-      0;  // Steps of the run that are done, as learning-rate schedules should count them.
-  bool go_on = true;  // False when the strategy says that training is over.
+  double progress = 0;  // Steps of the run that are done, as learning rates should count them.
+  bool go_on = true;    // False when the strategy says that training is over.
 };
 
 // Whether workers go through their steps together.
 enum class Pace {
   lockstep,  // What is computed does not depend on how fast anybody is.
-  own,  // Who is ready first has a say. A run ends when an Outcome says so, after as many steps
-        // as all workers together were to take, not when a worker has taken its share.
+  own,       // Who is ready first has a say; a run ends when an Outcome says so.
 };
 
-// What is true of a strategy wherever it runs. Declared beside its name (entry.h), and held
-// against it by tests.
+// What is true of a strategy wherever it runs: declared in entry.h, held against it by tests.
 struct Traits {
   Pace pace = Pace::lockstep;
   bool survives_loss = false;  // When a worker is lost, those who are left finish the run.
@@ -69,8 +66,7 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  // Called once, before the first step or `finish`: from now on the replica holds the model that
-  // training begins with, and a resumed run has been loaded.
+  // Called once, before the first step or `finish`: the replica holds the model to begin with.
   virtual void start() {}
 
   // Waits for whatever the forward pass needs.

@@ -1,8 +1,7 @@
 // One operation under way: a message being sent or received, or a program that runs beside the
 // worker.
 //
-// Waiting here is the only way a worker ever blocks, so every wait has a deadline and an owner (a
-// service, which only answers, waits again after each).
+// Waiting here is the only way a worker ever blocks, so every wait has a deadline and an owner.
 
 #pragma once
 
