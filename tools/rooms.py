@@ -30,6 +30,10 @@ MAY_INCLUDE = {
     "huddle/transport/local": (LOCAL, TENSORS),
     "huddle/transport/threads": (LOCAL + ["huddle/transport/threads"], TENSORS + ["pthread.h"]),
     "huddle/transport/sim": (LOCAL + ["huddle/transport/sim"], TENSORS + ["simgrid/", "cxxabi.h"]),
+    "huddle/transport/process": (
+        LOCAL + ["huddle/transport/process"],
+        TENSORS + ["torch/csrc/distributed/c10d/", "netdb.h", "poll.h", "sys/socket.h", "unistd.h"],  # The store.
+    ),
     "huddle/collective": (COLLECTIVE, TENSORS),
     "huddle/collective/algorithms": (COLLECTIVE, TENSORS),
     "huddle/collective/wire": (COLLECTIVE, TENSORS),
