@@ -36,6 +36,10 @@ MAY_INCLUDE = {
     "huddle/transport/ucx": (SEAM + ["huddle/transport/process", "huddle/transport/ucx"], ["ucp/"]),
     "huddle/transport/mpi": (SEAM + ["huddle/transport/process", "huddle/transport/mpi"], ["mpi.h"]),
     "huddle/transport/sim": (LOCAL + ["huddle/transport/sim"], TENSORS + ["simgrid/", "cxxabi.h"]),
+    "huddle/transport/process": (
+        LOCAL + ["huddle/transport/process"],
+        TENSORS + ["torch/csrc/distributed/c10d/", "netdb.h", "poll.h", "sys/socket.h", "unistd.h"],  # The store.
+    ),
     "huddle/collective": (COLLECTIVE, TENSORS),
     "huddle/collective/algorithms": (COLLECTIVE, TENSORS),
     "huddle/collective/wire": (COLLECTIVE, TENSORS),

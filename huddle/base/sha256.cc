@@ -87,6 +87,33 @@ Digest sha256(std::string_view bytes) {
   return hash.finish();
 }
 
+Digest hmac_sha256(std::string_view key, std::string_view bytes) {
+  constexpr std::size_t kBlock = 64;
+  std::string block(key);
+  if (block.size() > kBlock) {
+    const Digest shortened = sha256(key);
+    block.assign(shortened.begin(), shortened.end());
+  }
+  block.resize(kBlock, '\0');
+  std::string inner = block;
+  std::string outer = block;
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    inner[i] = static_cast<char>(inner[i] ^ 0x36);
+    outer[i] = static_cast<char>(outer[i] ^ 0x5c);
+  }
+  Sha256 hash;
+  hash.add(inner);
+  hash.add(bytes);
+  const Digest of_inner = hash.finish();
+  return sha256(outer.append(of_inner.begin(), of_inner.end()));
+}
+
+bool is_equal_in_constant_time(const Digest& one, const Digest& other) {
+  int differing = 0;
+  for (std::size_t i = 0; i < one.size(); ++i) differing |= one[i] ^ other[i];
+  return differing == 0;
+}
+
 std::string hex_of(const Digest& digest) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;

@@ -34,6 +34,12 @@ class Sha256 {
 
 Digest sha256(std::string_view bytes);
 
+// HMAC-SHA-256 (RFC 2104): what only those who know the key can say of the bytes.
+Digest hmac_sha256(std::string_view key, std::string_view bytes);
+
+// Whether two digests are one, in a time that does not tell how far they are.
+bool is_equal_in_constant_time(const Digest& one, const Digest& other);
+
 // 64 hexadecimal digits.
 std::string hex_of(const Digest& digest);
 
