@@ -2,7 +2,6 @@
 
 if(HUDDLE_WITH_MPI)
   enable_language(C)
-  set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI QUIET COMPONENTS C)
   if(NOT MPI_C_FOUND)
     set(HUDDLE_WITH_MPI OFF)

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "huddle/base/text.h"
+#include "huddle/cluster/network.h"
 #include "huddle/transport/local/crew.h"
 #include "huddle/transport/process/agreement.h"
 #include "huddle/transport/process/post_office.h"
+#include "huddle/transport/process/report_reader.h"
 #include "huddle/transport/process/scheduler.h"
 
 namespace huddle {
@@ -39,7 +42,7 @@ class ProcessLauncher final : public Launcher {
   std::vector<Loss> run(const std::function<void(Endpoint&)>& body) override;
   void stop(const std::string& reason) override;
   bool is_here(WorkerId worker) const override { return worker == options_.self; }
-  void on_report(Heard heard) override { office_.on_report(std::move(heard)); }
+  void on_report(Heard heard) override { heard_ = std::move(heard); }
   void report(const std::string& report) override {
     const std::lock_guard lock(mutex_);
     if (scheduler_ == nullptr) return;
@@ -55,6 +58,7 @@ class ProcessLauncher final : public Launcher {
   const Cluster cluster_;
   const std::unique_ptr<Wire> wire_;
   PostOffice office_;
+  Heard heard_;
   std::mutex mutex_;                       // Taken before the scheduler's. Guards:
   ProcessScheduler* scheduler_ = nullptr;  // Of the run under way,
   Hub* hub_ = nullptr;                     // likewise.
@@ -65,6 +69,11 @@ std::vector<Loss> ProcessLauncher::run(const std::function<void(Endpoint&)>& bod
   at::set_num_threads(1);  // The processes are the parallelism.
   ProcessScheduler scheduler(*wire_, office_);
   Hub hub(cluster_, scheduler, &office_);
+  std::optional<ReportReader> reader;
+  if (heard_) {
+    reader.emplace(heard_, [&](const std::string& why) { hub.stop(why); });
+    office_.on_report([&](WorkerId from, std::string_view report) { reader->push(from, report); });
+  }
   {
     const std::lock_guard lock(mutex_);
     const std::lock_guard office(scheduler);
@@ -83,7 +92,6 @@ std::vector<Loss> ProcessLauncher::run(const std::function<void(Endpoint&)>& bod
   run_worker(
       hub, options_.self, HubWorker::Memory::apart,
       [&](Endpoint& endpoint) {
-        agree(endpoint, options_.terms, options_.farewell);
         scheduler.set_clock(clock_lead(endpoint, options_.farewell));
         body(endpoint);
       },
@@ -102,6 +110,11 @@ std::vector<Loss> ProcessLauncher::run(const std::function<void(Endpoint&)>& bod
     const std::lock_guard office(scheduler);
     ends = office_.ends();
     office_.leave();
+  }
+  if (reader) {
+    reader->close();
+    office_.on_report(nullptr);
+    if (reader->error()) std::rethrow_exception(reader->error());
   }
   const std::string stopped = hub.stop_reason();
   if (!stopped.empty()) throw Interrupted(stopped);
@@ -138,9 +151,23 @@ void ProcessLauncher::stop(const std::string& reason) {
 
 }  // namespace
 
+std::vector<std::string> left_out_by_processes(const Cluster& cluster) {
+  std::vector<std::string> left_out;
+  if (!Network(cluster).is_free())
+    left_out.push_back("links with their speeds and latencies (those of the machines count)");
+  if (!cluster.background.empty()) left_out.push_back("background traffic");
+  if (!cluster.variations.empty()) left_out.push_back("links whose speed varies");
+  if (!cluster.cuts.empty()) left_out.push_back("links that are cut");
+  return left_out;
+}
+
 std::unique_ptr<Launcher> make_process_launcher(std::unique_ptr<Wire> wire,
                                                 ProcessOptions options) {
-  return std::make_unique<ProcessLauncher>(std::move(wire), std::move(options));
+  const std::string terms = options.terms;
+  const Deadline deadline = options.farewell;
+  auto launcher = std::make_unique<ProcessLauncher>(std::move(wire), std::move(options));
+  launcher->run([&](Endpoint& endpoint) { agree(endpoint, terms, deadline); });
+  return launcher;
 }
 
 }  // namespace huddle

@@ -22,8 +22,7 @@ struct ProcessOptions {
   Cluster cluster;    // Its speeds, halts and deaths are injected; its network is the real one.
   std::string token;  // Of the job: who does not know it is not heard.
 
-  // What all processes must have in common, a line for each thing ("strategy: ds_sync"). Where they
-  // differ, `run` throws UsageError, the same on all, that shows the lines that do.
+  // What all processes must have in common, a line for each thing ("strategy: ds_sync").
   std::string terms;
 
   // How long a worker that has ended waits for the others to end.
@@ -32,7 +31,8 @@ struct ProcessOptions {
   std::function<void(const std::string&)> warn = [](auto&) {};  // Any thread; must not throw.
 };
 
-// Takes the wire, which is connected to all workers.
+// Takes the wire, which is connected to all workers. Returns when all of them have done so. Throws
+// UsageError, the same on all, that shows the lines in which their terms differ, if they do.
 std::unique_ptr<Launcher> make_process_launcher(std::unique_ptr<Wire> wire, ProcessOptions options);
 
 // What this engine does not inject of the cluster, in words; empty: nothing.
