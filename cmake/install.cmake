@@ -19,7 +19,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/huddle DESTINATION ${CMAKE_INSTALL_INCLU
   REGEX "/report/(fields|json_kinds|record_fields)\\.h$" EXCLUDE
   REGEX "/compare/(report_check|result_fields)\\.h$" EXCLUDE
   REGEX "/sim/(platform|scheduler|link_watch)\\.h$" EXCLUDE
-  REGEX "/threads/(scheduler|steady_condition|wire)\\.h$" EXCLUDE)
+  REGEX "/threads/(scheduler|injected_links)\\.h$" EXCLUDE)
 
 if(HUDDLE_WITH_PROGRAM)
   set_target_properties(huddle PROPERTIES INSTALL_RPATH "${HUDDLE_TORCH_DIR}/lib")

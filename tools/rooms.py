@@ -27,8 +27,14 @@ MAY_INCLUDE = {
     "huddle/schedule": (["huddle/base", "huddle/cluster", "huddle/schedule"], TENSORS),  # For eigenvalues alone.
     "huddle/record": (["huddle/base", "huddle/record"], []),
     "huddle/transport": (SEAM, TENSORS),
-    "huddle/transport/local": (LOCAL, TENSORS),
-    "huddle/transport/threads": (LOCAL + ["huddle/transport/threads"], TENSORS + ["pthread.h"]),
+    "huddle/transport/local": (LOCAL, TENSORS + ["pthread.h"]),
+    "huddle/transport/threads": (LOCAL + ["huddle/transport/threads"], TENSORS),
+    "huddle/transport/process": (
+        LOCAL + ["huddle/transport/process"],
+        TENSORS + ["poll.h", "sys/eventfd.h", "unistd.h"],
+    ),
+    "huddle/transport/ucx": (SEAM + ["huddle/transport/process", "huddle/transport/ucx"], ["ucp/"]),
+    "huddle/transport/mpi": (SEAM + ["huddle/transport/process", "huddle/transport/mpi"], ["mpi.h"]),
     "huddle/transport/sim": (LOCAL + ["huddle/transport/sim"], TENSORS + ["simgrid/", "cxxabi.h"]),
     "huddle/transport/process": (
         LOCAL + ["huddle/transport/process"],

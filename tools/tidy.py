@@ -66,7 +66,10 @@ WORDS = [
         },
     ),
     Word(r"\busing namespace\b", "name what you use: `using std::swap;` or the full name", {}),
-    Word(r"\bgetenv\b", "pass the value in; only the command line reads the environment", {r"huddle/cli/": "it does"}),
+    Word(r"\bgetenv\b", "pass the value in; only the command line reads the environment", {
+        r"huddle/cli/": "it does",
+        r"huddle/api/engine\.cc": "so does a user's own program that `huddle launch` starts",
+    }),
     Word(r"\bthread_local\b", "keep the state in the object that needs it and pass it in", {}),
     Word(
         r"std::(mt19937|random_device|minstd_rand|\w+_distribution)\b|\bs?rand\(",

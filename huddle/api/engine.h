@@ -5,10 +5,12 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "huddle/api/job.h"
 #include "huddle/base/spec.h"
 #include "huddle/cluster/cluster.h"
 #include "huddle/cluster/link_load.h"
@@ -18,8 +20,9 @@
 namespace huddle {
 
 struct Engine {
-  std::string spec = "threads";  // "threads", "threads:native=off", "sim".
+  std::string spec = "threads";  // "threads", "threads:native=off", "sim", "ucx", "mpi".
   Cluster cluster;
+  std::optional<ProcessPlace> place = {};  // Of this process, where each worker has its own.
 };
 
 // Workers as threads of this process, in real time; with what a cluster file (docs/clusters.md)
@@ -33,14 +36,20 @@ Engine threads(const std::filesystem::path& cluster_file);
 // build has no SimGrid.
 Engine simulate(const std::filesystem::path& cluster_file);
 
+// One worker in this process, which is one of several: which, and where the others are, the
+// environment says (docs/clusters.md): of `huddle launch`, torchrun, mpirun or srun. `engine`:
+// "ucx" or "mpi". Throws UsageError where nothing says it.
+Engine cluster(std::string_view engine = "ucx");
+
 std::vector<SpecInfo> known_engines();
 
 // `payload_scale`: bytes on the network for each byte of payload. `link_loads`, where given, is
-// told what every link of a simulation carries; other engines have none. Throws UsageError on an
-// unknown engine or key and on a cluster that cannot be.
+// told what every link of a simulation carries; other engines have none. `job`: of an engine of
+// processes. Throws UsageError on an unknown engine or key and on a cluster that cannot be.
 std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster,
                                       const PayloadScale& payload_scale,
-                                      const LinkLoadObserver& link_loads = {});
+                                      const LinkLoadObserver& link_loads = {},
+                                      const std::optional<Job>& job = {});
 
 // Whether this build can simulate.
 bool has_simulation();

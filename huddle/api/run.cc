@@ -52,7 +52,9 @@ void complete(TrainResult& result, const Engine& engine, const RunOptions& optio
 
 Summary run(const Engine& engine, const std::function<void(Worker&)>& body,
             const RunOptions& options) {
-  check_outputs(options);
+  // Only the process of worker 0 writes.
+  const bool writes = !engine.place || engine.place->rank == 0;
+  if (writes) check_outputs(options);
   const int threads_before = at::get_num_threads();  // Engines have one for each worker.
   Engine seeded = engine;
   seeded.cluster.seed = options.seed;
@@ -65,9 +67,13 @@ Summary run(const Engine& engine, const std::function<void(Worker&)>& body,
                    .compute = {cluster.compute_per_step, cluster.backward_share},
                    .evaluate_every = options.evaluate_every};
   const WireSize wire{.bytes = cluster.wire_bytes};
-  RunOutputs outputs({options.out, options.timeline ? options.out / "timeline.json" : ""});
+  own.keeps_blocked = options.timeline;
+  RunOutputs outputs(
+      {writes ? options.out : "", writes && options.timeline ? options.out / "timeline.json" : ""});
+  std::optional<Job> job;
+  if (engine.place) job = Job{.place = *engine.place, .terms = concat("Huddle ", HUDDLE_VERSION)};
   const std::unique_ptr<Launcher> launcher =
-      make_engine(engine.spec, cluster, wire.scale, outputs.link_loads());
+      make_engine(engine.spec, cluster, wire.scale, outputs.link_loads(), job);
   outputs.open(seeded, options.title, own);
   TrainResult result = run_logged(
       *launcher, own, [&](const StepRecord& record) { outputs.add(record); },
@@ -78,7 +84,7 @@ Summary run(const Engine& engine, const std::function<void(Worker&)>& body,
   at::set_num_threads(threads_before);
   complete(result, engine, options);
   outputs.close(result.summary);
-  if (!options.out.empty() && options.report && !result.error && can_write_report())
+  if (writes && !options.out.empty() && options.report && !result.error && can_write_report())
     write_report({options.out}, options.out / "report.html");
   if (result.error) std::rethrow_exception(result.error);
   return std::move(result.summary);

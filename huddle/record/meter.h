@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct Exchange {
   Time end = 0;
   std::int64_t bytes_sent = 0;
   std::int64_t messages_sent = 0;
+
+  static auto fields(auto& self) {
+    return std::tie(self.begin, self.first_bytes, self.end, self.bytes_sent, self.messages_sent);
+  }
 };
 
 // Seconds of one worker, disjoint; they add up to the time that has passed, but for `hidden`, which
@@ -32,6 +37,10 @@ struct TimeSplit {
   Seconds wait = 0;
   Seconds exchange = 0;
   Seconds hidden = 0;
+
+  static auto fields(auto& self) {
+    return std::tie(self.compute, self.wait, self.exchange, self.hidden);
+  }
 };
 
 // One stretch of time in which a worker stood still, and for what.
@@ -40,6 +49,10 @@ struct Blocked {
   Time first_bytes = 0;  // Waiting until then, exchanging after it.
   Time to = 0;
   std::vector<Exchange> exchanges;
+
+  static auto fields(auto& self) {
+    return std::tie(self.from, self.first_bytes, self.to, self.exchanges);
+  }
 };
 
 // Adds up what one worker exchanged since the last `take`. Used by that worker's own thread alone.

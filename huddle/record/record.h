@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "huddle/base/group.h"
@@ -40,6 +41,12 @@ struct StepRecord {
   Time began = 0;                            // By the engine's clock, for timelines.
   Time ended = 0;                            // Likewise.
   std::vector<Blocked> blocked;              // Where the meter keeps them.
+
+  static auto fields(auto& self) {
+    return std::tie(self.worker, self.step, self.progress, self.end, self.loss, self.learning_rate,
+                    self.time, self.bytes_sent, self.messages_sent, self.group, self.meeting,
+                    self.began, self.ended, self.blocked);
+  }
 };
 
 // How good a model is on the test set.
@@ -47,6 +54,8 @@ struct Quality {
   double loss = 0;
   std::optional<double> accuracy;  // Absent where there are no classes.
   std::vector<double> by_class;    // The accuracy on the samples of each class.
+
+  static auto fields(auto& self) { return std::tie(self.loss, self.accuracy, self.by_class); }
 };
 
 // Accuracy or loss of a run's models by name, "consensus"; nothing where it was not measured.
@@ -58,6 +67,10 @@ struct CurvePoint {
   Time time = 0;        // When the last worker's model was taken.
   Quality consensus;
   double drift = 0;
+
+  static auto fields(auto& self) {
+    return std::tie(self.progress, self.time, self.consensus, self.drift);
+  }
 };
 
 // The closing loss is the mean of so many last steps: single batches are too noisy to compare.

@@ -4,6 +4,7 @@
 
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
+#include "huddle/train/remote_logs.h"
 
 namespace huddle {
 namespace {
@@ -30,13 +31,26 @@ TrainResult run_logged(Launcher& launcher, const TrainOptions& options,
   std::vector<WorkerLog> logs(static_cast<std::size_t>(options.workers));
   logs.front().strategy = options.strategy;
   logs.front().steps = options.steps;
+  // Where worker 0 is elsewhere, its process is told what would be written down here.
+  const bool is_told = !launcher.is_here({0});
+  TrainOptions told = options;
+  if (is_told) told.finished = finish_told_by(launcher);
+  const StepObserver observed = is_told ? told_by(launcher) : observer;
+  if (!is_told) hear_logs(launcher, options, observer, logs);
   std::exception_ptr error;
   std::vector<Loss> losses;
   try {
     losses = launcher.run([&](Endpoint& endpoint) {
       const WorkerId self = endpoint.self();
-      Recorder recorder(self, options, observer, logs[static_cast<std::size_t>(self.value)]);
-      body(endpoint, recorder);
+      WorkerLog& log = logs[static_cast<std::size_t>(self.value)];
+      Recorder recorder(self, told, observed, log);
+      try {
+        body(endpoint, recorder);
+      } catch (...) {
+        if (is_told) tell_log(launcher, log);
+        throw;
+      }
+      if (is_told) tell_log(launcher, log);
     });
   } catch (...) {
     error = std::current_exception();  // Told with the result.

@@ -74,6 +74,17 @@ StepRecord WorkerLog::add(WorkerId worker, StepTaken taken, const std::optional<
   return line;
 }
 
+void WorkerLog::count(const StepRecord& record) {
+  seconds = record.end;
+  steps_done = record.step.value + 1;
+  bytes_sent += static_cast<double>(record.bytes_sent);
+  time += record.time;
+  if (std::isnan(record.loss)) return;  // Nobody said what it was.
+  tells_loss = true;
+  last_losses.push_back(record.loss);
+  if (last_losses.size() > kStepsOfLoss) last_losses.pop_front();
+}
+
 Summary summarise(const std::vector<WorkerLog>& logs) {
   Summary summary;
   summary.workers = static_cast<int>(logs.size());

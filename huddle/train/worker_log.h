@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "huddle/record/record.h"
@@ -47,6 +48,18 @@ struct WorkerLog {
 
   // Counts the step, in which the loss was this if anybody said so, and returns its record.
   StepRecord add(WorkerId worker, StepTaken taken, const std::optional<double>& loss);
+
+  // The same of a step of which only the record is known.
+  void count(const StepRecord& record);
+
+  static auto fields(auto& self) {
+    return std::tie(self.strategy, self.model, self.optimizer, self.steps, self.tells_loss,
+                    self.payload_scale, self.has_own_pace, self.steps_done, self.first_step,
+                    self.parameters, self.rate_factors, self.time, self.bytes_sent, self.seconds,
+                    self.last_losses, self.own, self.consensus, self.swa, self.others,
+                    self.snapshot_times, self.curve, self.drift, self.was_let_out, self.diverged,
+                    self.figures, self.warnings);
+  }
 
  private:
   std::vector<Blocked> on_the_wire(std::vector<Blocked> blocked) const;

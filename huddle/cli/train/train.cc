@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "huddle/api/engine.h"
+#include "huddle/api/job.h"
 #include "huddle/api/run_outputs.h"
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
@@ -27,6 +28,7 @@
 #include "huddle/report/run_files.h"
 #include "huddle/report/table.h"
 #include "huddle/strategy/registry.h"
+#include "huddle/train/checkpoint/shared_folder.h"
 #include "huddle/train/logged_run.h"
 #include "huddle/train/timing.h"
 
@@ -35,6 +37,7 @@ namespace {
 
 // Everything a run needs, checked.
 struct PreparedRun {
+  std::optional<Job> job;  // Of which this process is a part.
   Cluster cluster;
   TrainOptions options;
   std::unique_ptr<Problem> problem;
@@ -74,7 +77,7 @@ void check_fits(const TrainConfig& config, const Cluster& cluster, double model_
   MemoryNeed need{
       .engine = is_simulated(config.engine) ? MemoryNeed::Engine::sim : MemoryNeed::Engine::threads,
       .values = config.timing_only ? MemoryNeed::Values::timed : MemoryNeed::Values::trained,
-      .workers = config.workers,
+      .workers = is_of_processes(config.engine) ? 1 : config.workers,
       .model_bytes = model_bytes,
       .models = config.evaluate_every > 0 ? config.steps / config.evaluate_every + 1 : 0};
   add_strategy(need, config.strategy, cluster);
@@ -100,12 +103,53 @@ void adopt_cluster(const CLI::App& command, TrainConfig& config, const Cluster& 
                    "; name for example step ", config.steps / 2, "."));
 }
 
+// What all processes of a run must have in common.
+std::string terms_of(const TrainConfig& config) {
+  std::string terms = concat("Huddle ", HUDDLE_VERSION, "\n");
+  for (const auto& [option, value] : settings_of(config))
+    if (option != "--workers") terms += concat(option, " ", value.empty() ? "(none)" : value, "\n");
+  terms += concat("--evaluate-every ", config.evaluate_every, "\n");
+  terms += concat("--save ", config.save.empty() ? "(none)" : config.save, "\n");
+  terms += concat("--save-every ", config.save_every, "\n");
+  terms += concat("--resume ", config.resume.empty() ? "(none)" : config.resume, "\n");
+  return terms;
+}
+
+// Where workers are processes: which one this is. Only that of worker 0 speaks and writes.
+void take_place(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
+  TypedPlace typed{.store = config.store};
+  if (command.count("--rank") > 0) typed.rank = config.rank;
+  if (command.count("--workers") > 0) typed.workers = config.workers;
+  const ProcessPlace place = place_of(
+      config.engine,
+      [](const std::string& name) -> std::optional<std::string> {
+        const char* const value = std::getenv(name.c_str());
+        return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+      },
+      typed);
+  require(config.resume.empty() || config.workers == place.workers,
+          concat("the checkpoint in ", config.resume, " has ", config.workers,
+                 " workers, and this job ", place.workers, " processes; start as many."));
+  config.workers = place.workers;
+  run.job =
+      Job{.place = place,
+          .rendezvous = config.rendezvous,
+          .farewell = {config.deadline},
+          .warn = [](const std::string& warning) { fmt::print(stderr, "huddle: {}.\n", warning); }};
+  if (place.rank == 0) return;
+  config.quiet = true;
+  config.json = false;
+  config.out.clear();
+}
+
 // `resumed`: the checkpoint that the run goes on from, if it does.
 void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
              const std::optional<CheckpointInfo>& resumed) {
   if (config.timing_only) check_timing_options(command);
   check_options(command, config);
-  check_outputs(config);
+  if (is_of_processes(config.engine)) take_place(command, config, run);
+  const bool writes = !run.job || run.job->place.rank == 0;
+  if (writes) check_outputs(config);
   run.cluster = cluster_of(config);
   adopt_cluster(command, config, run.cluster);
   check_named("--strategy", config.strategy, [&] { traits_of(config.strategy); });
@@ -130,8 +174,8 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
   const double model_bytes = run.problem ? parameter_bytes(*run.problem) : 0;
   const double payload_scale =
       run.problem && run.cluster.wire_bytes > 0 ? run.cluster.wire_bytes / model_bytes : 1;
-  run.outputs = std::make_unique<RunOutputs>(RunOutputs::Places{config.out, config.timeline});
-  run.launcher = make_engine(config.engine, run.cluster, payload_scale, run.outputs->link_loads());
+  run.outputs =
+      std::make_unique<RunOutputs>(RunOutputs::Places{config.out, writes ? config.timeline : ""});
   if (config.epochs > 0)
     config.steps = std::max<std::int64_t>(
         1, static_cast<std::int64_t>(config.epochs *
@@ -148,7 +192,13 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
   if (resumed)
     run.options.resume = [folder = CheckpointFolder(config.resume), info = *resumed](
                              WorkerId worker) { return folder.load_worker(info, worker); };
-  if (!config.save.empty()) run.options.save.emplace(config.save).prepare();
+  run.options.keeps_blocked = !config.timeline.empty();
+  if (!config.save.empty()) run.options.save.emplace(config.save);
+  if (!config.save.empty() && writes) run.options.save->prepare();
+  if (run.job) run.job->terms = terms_of(config);
+  run.launcher =
+      make_engine(config.engine, run.cluster, payload_scale, run.outputs->link_loads(), run.job);
+  if (run.job && !config.save.empty()) require_shared(*run.launcher, config.save, "--save");
 }
 
 // Throws UsageError for whatever cannot work; nothing has been trained by then.
@@ -209,7 +259,8 @@ void tell_limits(const TrainConfig& config, const Cluster& cluster) {
     fmt::print(stderr, "huddle: the engine {} leaves out of this cluster: {}.\n", config.engine,
                joined(left_out, ", "));
   const int cores = usable_cores();
-  if (!config.quiet && !is_simulated(config.engine) && config.workers > cores)
+  if (!config.quiet && !is_of_processes(config.engine) && !is_simulated(config.engine) &&
+      config.workers > cores)
     fmt::print(
         stderr,
         "huddle: {} workers share {} cores, so times are not those of workers with a machine "
@@ -221,10 +272,15 @@ int train_command(const CLI::App& command, TrainConfig config) {
   Stopper stopper;
   const InterruptWatcher watcher([&] { stopper.ask(); }, [&] { stopper.insist(); });
   PreparedRun run;
-  prepare(command, config, run);
+  try {
+    prepare(command, config, run);
+  } catch (const UsageError& error) {
+    if (run.job && !run.launcher) refuse(config.engine, *run.job, error.what());
+    throw;
+  }
   tell_limits(config, run.cluster);
   run.options.gate = &stopper.gate();
-  stopper.begin(*run.launcher, !config.save.empty() && !has_own_pace(config)
+  stopper.begin(*run.launcher, !config.save.empty() && !has_own_pace(config) && !run.job
                                    ? Stopper::Ending::at_one_step
                                    : Stopper::Ending::at_once);
   // From here on an interrupted run has files, and leaves them whole.
@@ -259,13 +315,14 @@ int train_command(const CLI::App& command, TrainConfig config) {
   if (!config.wire.empty() && !result.summary.cluster.empty())
     result.summary.cluster += concat(", wire ", config.wire);
   run.outputs->close(result.summary);
+  const bool is_first = !run.job || run.job->place.rank == 0;
   if (config.json)
     fmt::print("{}\n", summary_json(result.summary, HUDDLE_VERSION));
   else if (!config.quiet)
     print_summary(stdout, result.summary);
   if (!ending.message.empty()) fmt::print(stderr, "huddle: {}\n", ending.message);
   const bool is_interrupted = ending.status == "interrupted";
-  if ((is_interrupted || ending.status == "diverged") && run.options.save)
+  if (is_first && (is_interrupted || ending.status == "diverged") && run.options.save)
     tell_of_checkpoints(command, config);
   return is_interrupted ? 130 : result.error ? 1 : 0;
 }

@@ -57,8 +57,14 @@ void check_idle(const CLI::App& command, const TrainConfig& config) {
   const bool has_no_time = config.compute.empty() && !is_simulated(config.engine);
   const std::string of_compute =
       "it stretches the time of --compute, which is not given; add for example --compute 5ms.";
+  const bool is_alone = !is_of_processes(config.engine);
+  const std::string of_processes =
+      concat("it belongs to workers that are processes; leave it out, or choose --engine ucx.");
   refuse_idle(command,
-              {{"--momentum", is_adam, of_adam},
+              {{"--rank", is_alone, of_processes},
+               {"--store", is_alone, of_processes},
+               {"--rendezvous", is_alone, of_processes},
+               {"--momentum", is_adam, of_adam},
                {"--nesterov", config.nesterov && is_adam, of_adam},
                {"--nesterov", config.nesterov && config.momentum == 0,
                 "--momentum is 0; give for example --momentum 0.9."},

@@ -26,6 +26,9 @@ struct TrainConfig {
   std::string split = "iid";
   double holdout = 0;
   std::string engine = "threads";
+  int rank = 0;
+  std::string store;
+  double rendezvous = 60;
   int workers = 4;
   std::int64_t steps = 300;
   double epochs = 0;

@@ -39,6 +39,21 @@ void add_workers(OptionTable& table) {
             range(0, kMost, "300", Ends::least_excluded));
 }
 
+void add_processes(OptionTable& table) {
+  using enum TrainOption::Mark;
+  table.group =
+      "Workers as processes (--engine ucx or mpi); `huddle launch`, torchrun, mpirun and "
+      "srun say all of it";
+  table.add("--rank", &TrainConfig::rank, "which worker this process is", {not_compared},
+            range(0, 1e7, "2"));
+  table.add("--store", &TrainConfig::store,
+            "HOST:PORT of worker 0's machine, where processes find one another (ucx)",
+            {not_compared});
+  table.add("--rendezvous", &TrainConfig::rendezvous,
+            "seconds that one waits for the other processes to come", {not_compared},
+            range(0, kMost, "60", Ends::least_excluded));
+}
+
 void add_workload(OptionTable& table) {
   using enum TrainOption::Mark;
   table.group = "What to train";
@@ -191,7 +206,8 @@ std::string TrainOption::key() const {
 const std::vector<TrainOption>& all_train_options() {
   static const std::vector<TrainOption> options = [] {
     OptionTable table;
-    for (const auto add : {add_workers, add_workload, add_optimizer, add_files, add_cluster})
+    for (const auto add :
+         {add_workers, add_workload, add_optimizer, add_files, add_cluster, add_processes})
       add(table);
     for (TrainOption& option : table.all) {
       option.range.name = option.name;

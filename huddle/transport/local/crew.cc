@@ -11,6 +11,7 @@ namespace {
 struct BodyEnding {
   Hub::Ending ending = Hub::Ending::finished;
   std::string reason;
+  std::exception_ptr error;
 };
 
 BodyEnding guarded(Hub& hub, WorkerId id, const std::function<void()>& body, Endings& endings) {
@@ -25,16 +26,20 @@ BodyEnding guarded(Hub& hub, WorkerId id, const std::function<void()>& body, End
   } catch (const PeerLost& lost) {
     endings.followed();
     const std::string cause = hub.loss_of(lost.peer());
-    return {Hub::Ending::failed, cause.empty() ? std::string(lost.what()) : cause};
+    return {Hub::Ending::followed, cause.empty() ? std::string(lost.what()) : cause,
+            std::current_exception()};
   } catch (const std::exception& error) {
     endings.failed();
-    return {Hub::Ending::failed, concat("worker ", id.value, " failed at step ",
-                                        hub.step_of(id).value, ": ", error.what())};
+    return {
+        Hub::Ending::failed,
+        concat("worker ", id.value, " failed at step ", hub.step_of(id).value, ": ", error.what()),
+        std::current_exception()};
   } catch (...) {
     endings.failed();
     return {Hub::Ending::failed,
             concat("worker ", id.value, " failed at step ", hub.step_of(id).value,
-                   " with an exception of unknown type")};
+                   " with an exception of unknown type"),
+            std::current_exception()};
   }
 }
 
@@ -70,9 +75,9 @@ void run_worker(Hub& hub, WorkerId id, HubWorker::Memory memory,
     end = guarded(
         hub, id, [&] { body(endpoint); }, endings);
     // At once: the others must not wait for its programs to wind up.
-    if (end.ending != Hub::Ending::finished) hub.end(id, end.ending, end.reason);
+    if (end.ending != Hub::Ending::finished) hub.end(id, end.ending, end.reason, end.error);
   }
-  if (end.ending == Hub::Ending::finished) hub.end(id, end.ending, end.reason);
+  if (end.ending == Hub::Ending::finished) hub.end(id, end.ending, end.reason, end.error);
 }
 
 }  // namespace huddle

@@ -8,9 +8,10 @@
 
 namespace huddle {
 
-Hub::Hub(const Cluster& cluster, Scheduler& scheduler)
+Hub::Hub(const Cluster& cluster, Scheduler& scheduler, Outside* outside)
     : cluster_(cluster),
       scheduler_(scheduler),
+      outside_(outside),
       workers_(static_cast<std::size_t>(cluster.workers)),
       channels_(cluster.workers),
       reports_(cluster.workers) {}
@@ -168,6 +169,10 @@ void Hub::post(const std::shared_ptr<Transfer>& transfer) {
   require_running(transfer->party_);
   count_operation(transfer->owner_);
   transfer->posted_ = now();
+  if (goes_outside(*transfer)) {
+    if (!fails_at_once(*transfer)) outside_->send(transfer);
+    return;
+  }
   const std::shared_ptr<Transfer> other = channels_.take_match(*transfer);
   if (!other) {
     if (!fails_at_once(*transfer)) channels_.add(transfer);
@@ -180,22 +185,29 @@ void Hub::post(const std::shared_ptr<Transfer>& transfer) {
   deliver(lock, send, sends ? other : transfer);
 }
 
+// Whether a message is what its receiver waits for. Both ends fail alike: which of them is wrong
+// cannot be told here.
+bool Hub::fits(Transfer& send, Transfer& receive) {
+  const at::Tensor& into = receive.tensor_;
+  const std::size_t bytes = send.cargo_ ? send.cargo_->bytes() : send.tensor_.nbytes();
+  const int type = send.cargo_ ? send.cargo_->type() : static_cast<int>(send.tensor_.scalar_type());
+  if (bytes == into.nbytes() && type == static_cast<int>(into.scalar_type())) return true;
+  const auto error = std::make_exception_ptr(LogicError(concat(
+      "worker ", send.owner_.value, " sent ", bytes, " bytes as ", name_of(send.tag_.purpose),
+      ", worker ", receive.owner_.value, " expected ", into.nbytes(), " of its own type")));
+  finish_operation(send, error);
+  finish_operation(receive, error);
+  end_journey(send, now());
+  return false;
+}
+
 void Hub::deliver(std::unique_lock<Scheduler>& lock, const std::shared_ptr<Transfer>& send,
                   const std::shared_ptr<Transfer>& receive) {
+  receive->peer_ = send->owner_;
+  if (!fits(*send, *receive)) return;
+  if (send->cargo_) return deliver_cargo(send, receive);
   const at::Tensor& data = send->tensor_;
   const at::Tensor& into = receive->tensor_;
-  receive->peer_ = send->owner_;
-  // Both ends fail alike: which of them is wrong cannot be told here.
-  if (data.nbytes() != into.nbytes() || data.scalar_type() != into.scalar_type()) {
-    const auto error = std::make_exception_ptr(
-        LogicError(concat("worker ", send->owner_.value, " sent ", data.nbytes(), " bytes as ",
-                          name_of(send->tag_.purpose), ", worker ", receive->owner_.value,
-                          " expected ", into.nbytes(), " of its own type")));
-    finish_operation(*send, error);
-    finish_operation(*receive, error);
-    arrive(*send, now());
-    return;
-  }
   if (data.is_cpu() && into.is_cpu() && data.nbytes() > 0) {
     // The copy is long, and the lock is everybody's. Neither transfer can be found in a channel any
     // more, and is_copied_ makes an owner that gives up wait until its tensor is let go.
@@ -214,6 +226,11 @@ void Hub::deliver(std::unique_lock<Scheduler>& lock, const std::shared_ptr<Trans
   if (arrival) land(*send, *receive, *arrival);
 }
 
+void Hub::land(Transfer& one, Time at) {
+  one.first_bytes_ = one.visible_at_ = at;
+  finish_operation(one, nullptr);
+}
+
 void Hub::land(Transfer& send, Transfer& receive, const Scheduler::Arrival& arrival) {
   const auto error_of = [&](const Transfer& end, WorkerId peer) {
     return arrival.broken
@@ -230,11 +247,11 @@ void Hub::land(Transfer& send, Transfer& receive, const Scheduler::Arrival& arri
   }
   finish_operation(send, error_of(send, receive.owner_));
   finish_operation(receive, error_of(receive, send.owner_));
-  arrive(send, arrival.end);
+  end_journey(send, arrival.end);
 }
 
 // The end of the journey is known: who receives from anybody may learn that the sender has ended.
-void Hub::arrive(const Transfer& send, Time end) {
+void Hub::end_journey(const Transfer& send, Time end) {
   if (!send.journey_) return;
   send.journey_->end = end;
   if (worker_state(send.owner_).life != Life::running)
@@ -257,8 +274,14 @@ void Hub::begin_watch(const std::shared_ptr<Watch>& watch) {
   watches_.add(watch);
 }
 
-void Hub::end(WorkerId worker, Ending ending, const std::string& reason) {
+void Hub::end(WorkerId worker, Ending ending, const std::string& reason,
+              const std::exception_ptr& error) {
   const std::lock_guard lock(scheduler_);
+  if (outside_ != nullptr && is_running(worker)) outside_->tell_end(worker, ending, reason, error);
+  note_end(worker, ending, reason);
+}
+
+void Hub::note_end(WorkerId worker, Ending ending, const std::string& reason) {
   WorkerState& state = worker_state(worker);
   if (state.life == Life::lost) return;  // One of its programs died first.
   state.life = ending == Ending::finished ? Life::finished : Life::lost;
@@ -266,6 +289,9 @@ void Hub::end(WorkerId worker, Ending ending, const std::string& reason) {
   reports_.note_end(worker);
   for (const std::shared_ptr<Transfer>& hopeless : channels_.take_all_for(worker))
     fail(*hopeless, worker);
+  if (outside_ != nullptr)
+    for (const std::shared_ptr<Transfer>& hopeless : outside_->take_sends_to(worker))
+      fail(*hopeless, worker);
   // Keys, not the receives themselves: telling of an end takes receives out of the channels.
   std::vector<Channels::Key> services;
   for (const std::shared_ptr<Transfer>& receive : channels_.from_anybody())
@@ -278,7 +304,8 @@ void Hub::end(WorkerId worker, Ending ending, const std::string& reason) {
       for (const WorkerId member : key.first) wake(member);
   wake(worker);
   // A run that has failed ends as soon as all who sleep know.
-  if (ending == Ending::failed && !std::exchange(has_failed_, true)) wake_all();
+  const bool fails_run = ending == Ending::failed || ending == Ending::followed;
+  if (fails_run && !std::exchange(has_failed_, true)) wake_all();
 }
 
 void Hub::tell_watches(WorkerId lost) {
@@ -323,6 +350,16 @@ void Hub::close() {
 
 void Hub::stop(const std::string& reason) {
   const std::lock_guard lock(scheduler_);
+  if (outside_ != nullptr && stopped_.empty()) outside_->tell_stop(reason);
+  note_stop(reason);
+}
+
+std::string Hub::stop_reason() {
+  const std::lock_guard lock(scheduler_);
+  return stopped_;
+}
+
+void Hub::note_stop(const std::string& reason) {
   if (stopped_.empty()) stopped_ = reason;
   wake_all();
 }

@@ -23,21 +23,18 @@
 #include "huddle/transport/local/channels.h"
 #include "huddle/transport/local/commons.h"
 #include "huddle/transport/local/operation.h"
+#include "huddle/transport/local/outside.h"
 #include "huddle/transport/local/rendezvous.h"
 #include "huddle/transport/local/reports.h"
 #include "huddle/transport/local/scheduler.h"
+#include "huddle/transport/local/worker_state.h"
 
 namespace huddle {
 
-// Thrown inside a worker that the injector kills. The launcher alone handles it.
-class Killed : public Error {
- public:
-  using Error::Error;
-};
-
 class Hub {
  public:
-  Hub(const Cluster& cluster, Scheduler& scheduler);
+  // `outside`: those of its workers that are in other processes; null: none. Outlives the hub.
+  Hub(const Cluster& cluster, Scheduler& scheduler, Outside* outside = nullptr);
 
   const Cluster& cluster() const { return cluster_; }
   Scheduler& scheduler() { return scheduler_; }
@@ -58,12 +55,23 @@ class Hub {
   Time meet(const Party& party, const Group& group, Tag tag, at::Tensor mine, int blocks,
             const GroupReduce::Combine& combine, Deadline deadline);
 
-  enum class Ending { finished, died, failed };
+  using Ending = WorkerEnding;
 
-  // The worker has ended; everybody who depends on it learns. `reason` is what they should read.
-  void end(WorkerId worker, Ending ending, const std::string& reason);
+  // A worker of this process has ended; everybody who depends on it learns. `reason` is what they
+  // should read, `error` what it failed of.
+  void end(WorkerId worker, Ending ending, const std::string& reason,
+           const std::exception_ptr& error = {});
 
   void stop(const std::string& reason);
+  std::string stop_reason();  // Empty: nobody has stopped it.
+
+  // For what is outside. REQUIRE: locked.
+  void arrive(const std::shared_ptr<Transfer>& send);  // A message, with its cargo.
+  void sent(Transfer& send) { land(send, now()); }
+  void fetched(Transfer& send, Transfer& receive, const std::string& trouble);
+  void note_end(WorkerId worker, Ending ending, const std::string& reason);
+  void note_stop(const std::string& reason);
+  bool is_running(WorkerId worker) const { return worker_state(worker).life == Life::running; }
 
   // Failure injection by time: ends workers at the moments at which the cluster has them die, in a
   // thread of control of its own; returns when no death is left or the hub is closed.
@@ -87,16 +95,6 @@ class Hub {
   friend class Transfer;
   friend class Watch;
 
-  enum class Life { running, finished, lost };
-
-  struct WorkerState {
-    Life life = Life::running;
-    std::string reason;
-    Step step{-1};
-    int operations_in_step = 0;
-    const Party* exclusive_holder = nullptr;
-  };
-
   // All below REQUIRE the lock.
   WorkerState& worker_state(WorkerId worker) {
     return workers_[static_cast<std::size_t>(worker.value)];
@@ -114,13 +112,18 @@ class Hub {
   WorkerId absent_for_good(const Group& group, const Rendezvous& rendezvous) const;
   std::string absent(const Group& group, const Rendezvous& rendezvous) const;
   bool fails_at_once(Transfer& transfer);
+  bool goes_outside(const Transfer& transfer) const;
   void tell_of_end(Channels::Key channel, WorkerId ended);
   void tell_watches(WorkerId lost);
-  void arrive(const Transfer& send, Time end);
+  void end_journey(const Transfer& send, Time end);
   void wake_all();
+  bool fits(Transfer& send, Transfer& receive);
   void deliver(std::unique_lock<Scheduler>& lock, const std::shared_ptr<Transfer>& send,
                const std::shared_ptr<Transfer>& receive);
+  void deliver_cargo(const std::shared_ptr<Transfer>& send,
+                     const std::shared_ptr<Transfer>& receive);
   void land(Transfer& send, Transfer& receive, const Scheduler::Arrival& arrival);
+  void land(Transfer& one, Time at);
   bool has_ended(const HubOperation& operation) const;
   std::string late(WorkerId worker, const std::string& what, Deadline deadline) const;
   void gather_members(const Party& party, const Group& group, Tag tag,
@@ -128,6 +131,7 @@ class Hub {
 
   const Cluster cluster_;
   Scheduler& scheduler_;
+  Outside* const outside_;
   Commons commons_;
 
   // Guarded by the scheduler's lock:

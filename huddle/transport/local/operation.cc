@@ -7,6 +7,12 @@
 #include "huddle/transport/local/hub.h"
 
 namespace huddle {
+namespace {
+
+// How long a tensor may still be filled by somebody after its owner has given it up.
+constexpr Seconds kPatience = 10;
+
+}  // namespace
 
 bool Hub::has_ended(const HubOperation& operation) const {
   return operation.ended_ && operation.visible_at_ <= now();
@@ -14,6 +20,7 @@ bool Hub::has_ended(const HubOperation& operation) const {
 
 bool HubOperation::ready() {
   const std::lock_guard lock(hub_.scheduler_);
+  hub_.scheduler_.look();
   return hub_.has_ended(*this) || !hub_.stopped_.empty();
 }
 
@@ -55,8 +62,13 @@ void Transfer::cancel() {
     hub_.channels_.remove(*this);
     return;
   }
-  // Another thread may be copying the bytes right now, which ends by itself.
-  while (is_copied_) hub_.rest(owner_, hub_.now() + 1);
+  // Somebody may be filling the tensor right now, which ends by itself if a peer does not stop in
+  // the middle of it.
+  const Time give_up = hub_.now() + kPatience;
+  while (is_copied_) {
+    if (hub_.outside_ != nullptr && hub_.now() >= give_up) hub_.outside_->hang_up(peer_);
+    hub_.rest(owner_, hub_.now() + 1);
+  }
 }
 
 void Transfer::abandon() {

@@ -51,6 +51,7 @@ class HubOperation : public Operation, public std::enable_shared_from_this<HubOp
   std::exception_ptr error_;
 };
 
+class Cargo;
 struct Journey;
 
 // A message, seen from one of its two ends.
@@ -66,6 +67,20 @@ class Transfer final : public HubOperation {
         tag_(tag),
         tensor_(std::move(tensor)) {}
 
+  // The sender's end of a message from another process.
+  Transfer(Hub& hub, const Party& sender, WorkerId to, Tag tag, std::shared_ptr<Cargo> cargo)
+      : HubOperation(hub, sender),
+        direction_(Direction::send),
+        peer_(to),
+        tag_(tag),
+        cargo_(std::move(cargo)) {}
+
+  // For what is outside, which moves the bytes.
+  WorkerId peer() const { return peer_; }
+  const Tag& tag() const { return tag_; }
+  const at::Tensor& tensor() const { return tensor_; }
+  Cargo& cargo() const { return *cargo_; }
+
   void cancel() override;
   void abandon() override;
   WorkerId from() const override;
@@ -80,6 +95,7 @@ class Transfer final : public HubOperation {
   WorkerId peer_;  // kAnybody until a receive_any is matched.
   const Tag tag_;
   at::Tensor tensor_;
+  const std::shared_ptr<Cargo> cargo_;  // Instead of a tensor.
   Time posted_ = 0;
   bool waits_in_channel_ = false;
   std::size_t place_ = 0;             // Among those who wait for the same worker.

@@ -43,6 +43,9 @@ class Scheduler {
   // All threads of control of this worker that rest look again. REQUIRES: locked.
   virtual void wake(WorkerId worker) = 0;
 
+  // Sees to what has come from outside, without waiting. REQUIRES: locked.
+  virtual void look() {}
+
   // A further thread of control of `worker`. REQUIRES: not locked.
   class Thread {
    public:

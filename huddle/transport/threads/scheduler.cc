@@ -20,7 +20,7 @@ class StdThread final : public Scheduler::Thread {
 ThreadScheduler::ThreadScheduler(const Cluster& cluster, PayloadScale payload_scale)
     : payload_scale_(std::move(payload_scale)),
       changed_(static_cast<std::size_t>(cluster.workers) + 1),
-      wire_(cluster) {}
+      links_(cluster) {}
 
 Time ThreadScheduler::now() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -38,7 +38,7 @@ std::optional<Scheduler::Arrival> ThreadScheduler::carry(const Parcel& parcel,
                                                          std::function<void(const Arrival&)>) {
   Parcel scaled = parcel;
   if (parcel.kind == Kind::payload) scaled.bytes *= payload_scale_;
-  return wire_.carry(scaled);
+  return links_.carry(scaled);
 }
 
 }  // namespace huddle

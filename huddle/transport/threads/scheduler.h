@@ -8,9 +8,9 @@
 #include <mutex>
 
 #include "huddle/transport/local/scheduler.h"
+#include "huddle/transport/local/steady_condition.h"
 #include "huddle/transport/payload_scale.h"
-#include "huddle/transport/threads/steady_condition.h"
-#include "huddle/transport/threads/wire.h"
+#include "huddle/transport/threads/injected_links.h"
 
 namespace huddle {
 
@@ -35,7 +35,7 @@ class ThreadScheduler final : public Scheduler {
   std::mutex mutex_;
   // Guarded by mutex_. Each worker has one condition variable, and the last is the engine's own.
   std::deque<SteadyCondition> changed_;
-  Wire wire_;
+  InjectedLinks links_;
 };
 
 }  // namespace huddle

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "huddle/base/error.h"
+#include "huddle/transport/threads/injected_links.h"
 #include "huddle/transport/threads/launcher.h"
-#include "huddle/transport/threads/wire.h"
 
 namespace huddle {
 namespace {
@@ -56,12 +56,12 @@ TEST(Threads, AMessageTakesLatencyAndBytesOverBandwidth) {
   EXPECT_GE(received - sent, 0.03);
 }
 
-TEST(Wire, CarriesOneMessageAtATimeOnEachLink) {
+TEST(InjectedLinks, CarriesOneMessageAtATimeOnEachLink) {
   Cluster cluster;
   cluster.workers = 3;
   cluster.topology.latency_in_rack = 0.5;
   cluster.topology.nic_bytes_per_second = 100;
-  Wire wire(cluster);
+  InjectedLinks wire(cluster);
   const auto arrival = [&](int from, int to) {
     return wire.carry({WorkerId{from}, WorkerId{to}, 100}).end;
   };

@@ -1,4 +1,4 @@
-#include "huddle/transport/threads/steady_condition.h"
+#include "huddle/transport/local/steady_condition.h"
 
 #include <algorithm>
 #include <cmath>

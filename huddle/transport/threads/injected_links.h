@@ -14,9 +14,9 @@
 namespace huddle {
 
 // Not thread-safe: the scheduler calls it under its lock.
-class Wire {
+class InjectedLinks {
  public:
-  explicit Wire(const Cluster& cluster);
+  explicit InjectedLinks(const Cluster& cluster);
 
   // How the journey of `parcel` goes. Occupies the links on its way for its bytes.
   Scheduler::Arrival carry(const Parcel& parcel);

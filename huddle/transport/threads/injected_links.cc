@@ -1,12 +1,13 @@
-#include "huddle/transport/threads/wire.h"
+#include "huddle/transport/threads/injected_links.h"
 
 #include <algorithm>
 
 namespace huddle {
 
-Wire::Wire(const Cluster& cluster) : network_(cluster), free_at_(network_.links().size(), 0) {}
+InjectedLinks::InjectedLinks(const Cluster& cluster)
+    : network_(cluster), free_at_(network_.links().size(), 0) {}
 
-Scheduler::Arrival Wire::carry(const Parcel& parcel) {
+Scheduler::Arrival InjectedLinks::carry(const Parcel& parcel) {
   if (network_.is_free()) return {parcel.sent, parcel.sent};
   const Network::Route route = network_.route(parcel.from, parcel.to);
   Time begin = parcel.sent;

@@ -1,0 +1,17 @@
+# UCX, which the engine `ucx` runs on, as the target huddle_ucp. Optional: without it everything else is built.
+
+if(HUDDLE_WITH_UCX)
+  find_path(HUDDLE_UCX_INCLUDE ucp/api/ucp.h)
+  find_library(HUDDLE_UCP_LIBRARY ucp)
+  find_library(HUDDLE_UCS_LIBRARY ucs)
+  if(HUDDLE_UCX_INCLUDE AND HUDDLE_UCP_LIBRARY AND HUDDLE_UCS_LIBRARY)
+    add_library(huddle_ucp INTERFACE)
+    target_include_directories(huddle_ucp SYSTEM INTERFACE ${HUDDLE_UCX_INCLUDE})
+    target_link_libraries(huddle_ucp INTERFACE ${HUDDLE_UCP_LIBRARY} ${HUDDLE_UCS_LIBRARY})
+  else()
+    set(HUDDLE_WITH_UCX OFF)
+    list(APPEND left_out "engine ucx (UCX is missing: libucx-dev)")
+  endif()
+else()
+  list(APPEND left_out "engine ucx (HUDDLE_WITH_UCX is OFF)")
+endif()

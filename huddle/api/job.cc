@@ -1,0 +1,142 @@
+#include "huddle/api/job.h"
+
+#include <utility>
+#include <vector>
+
+#include "huddle/base/error.h"
+#include "huddle/base/spec.h"
+#include "huddle/base/text.h"
+#include "huddle/transport/process/launcher.h"
+#include "huddle/transport/process/store.h"
+#ifdef HUDDLE_WITH_UCX
+#include "huddle/transport/ucx/ucx_wire.h"
+#endif
+#ifdef HUDDLE_WITH_MPI
+#include "huddle/transport/mpi/mpi_wire.h"
+#endif
+
+namespace huddle {
+namespace {
+
+// What a process says in the store in place of its address when it does not come.
+constexpr std::string_view kRefusal = "refused: ";
+
+[[noreturn]] void refuse_missing(std::string_view engine, std::string_view library,
+                                 std::string_view package) {
+  throw UsageError(concat("this build has no engine '", engine, "', because ", library,
+                          " was missing when it was made: install ", package,
+                          " and build again, or use another engine (`huddle list engines`)."));
+}
+
+// Whoever lives as long as the launcher: the store of a job is needed until all have met.
+class WithStore final : public Launcher {
+ public:
+  WithStore(std::unique_ptr<Launcher> launcher, std::unique_ptr<StoreHost> host)
+      : host_(std::move(host)), launcher_(std::move(launcher)) {}
+
+  std::vector<Loss> run(const std::function<void(Endpoint&)>& body) override {
+    return launcher_->run(body);
+  }
+  bool is_here(WorkerId worker) const override { return launcher_->is_here(worker); }
+  void on_report(Heard heard) override { launcher_->on_report(std::move(heard)); }
+  void report(const std::string& report) override { launcher_->report(report); }
+  void stop(const std::string& reason) override { launcher_->stop(reason); }
+
+ private:
+  const std::unique_ptr<StoreHost> host_;
+  const std::unique_ptr<Launcher> launcher_;
+};
+
+#ifdef HUDDLE_WITH_UCX
+constexpr const char* kAddresses = "address";
+
+// Tells all others this one's address and learns theirs.
+std::vector<std::string> exchange(Store& store, const Job& job, const std::string& own) {
+  const WorkerId self{job.place.rank};
+  if (store.add(key_of("process", self)) > 1)
+    throw UsageError(concat("two processes of this job say that they are worker ", self.value,
+                            ": give each a --rank of its own, from 0 to ", job.place.workers - 1,
+                            ", or have `huddle launch` start them."));
+  store.set(key_of(kAddresses, self), own);
+  await_workers(store, kAddresses, job.place.workers, job.rendezvous);
+  std::vector<std::string> addresses;
+  for (int worker = 0; worker < job.place.workers; ++worker) {
+    addresses.push_back(store.get(key_of(kAddresses, {worker}), job.rendezvous));
+    if (addresses.back().starts_with(kRefusal))
+      throw UsageError(concat("worker ", worker,
+                              " does not take part: ", addresses.back().substr(kRefusal.size())));
+  }
+  return addresses;
+}
+
+std::unique_ptr<Launcher> connect_ucx(ProcessOptions options, const Job& job) {
+  std::unique_ptr<StoreHost> host;
+  if (job.place.hosts_store) host = std::make_unique<StoreHost>(*job.place.store);
+  Store store(*job.place.store, job.place.token, job.rendezvous);
+  auto wire = make_ucx_wire(options.self, job.place.workers,
+                            [&](const std::string& own) { return exchange(store, job, own); });
+  return std::make_unique<WithStore>(make_process_launcher(std::move(wire), std::move(options)),
+                                     std::move(host));
+}
+#endif
+
+}  // namespace
+
+bool is_of_processes(std::string_view engine) {
+  const std::string name = parse_spec(engine).name;
+  return name == "ucx" || name == "mpi";
+}
+
+ProcessPlace place_of(std::string_view engine, [[maybe_unused]] const Environment& environment,
+                      [[maybe_unused]] const TypedPlace& typed) {
+  if (parse_spec(engine).name == "mpi") {
+#ifdef HUDDLE_WITH_MPI
+    const MpiPlace own = mpi_place();
+    if (typed.workers && *typed.workers != own.size)
+      throw UsageError(concat("--workers is ", *typed.workers, ", but MPI has started ", own.size,
+                              own.size == 1 ? " process" : " processes",
+                              ": leave it out, or start ", "them with `mpirun -n ", *typed.workers,
+                              "`."));
+    return {.rank = own.rank, .workers = own.size, .told_by = "mpirun", .token = "mpi"};
+#else
+    refuse_missing("mpi", "MPI", "libopenmpi-dev");
+#endif
+  }
+#ifdef HUDDLE_WITH_UCX
+  return process_place(environment, typed, StoreNeed::needed);
+#else
+  refuse_missing("ucx", "UCX", "libucx-dev");
+#endif
+}
+
+std::unique_ptr<Launcher> connect(std::string_view engine, const Cluster& cluster, const Job& job) {
+  [[maybe_unused]] ProcessOptions options{.self = {job.place.rank},
+                                          .cluster = cluster,
+                                          .token = job.place.token,
+                                          .terms = job.terms,
+                                          .farewell = job.farewell,
+                                          .warn = job.warn};
+#ifdef HUDDLE_WITH_MPI
+  if (parse_spec(engine).name == "mpi")
+    return make_process_launcher(make_mpi_wire(job.place.workers), std::move(options));
+#endif
+#ifdef HUDDLE_WITH_UCX
+  if (parse_spec(engine).name == "ucx") return connect_ucx(std::move(options), job);
+#endif
+  refuse_missing(engine, "its library", "it");
+}
+
+void refuse([[maybe_unused]] std::string_view engine, [[maybe_unused]] const Job& job,
+            [[maybe_unused]] const std::string& why) {
+#ifdef HUDDLE_WITH_UCX
+  if (parse_spec(engine).name != "ucx" || job.place.hosts_store) return;
+  try {
+    Store store(*job.place.store, job.place.token, job.rendezvous);
+    store.set(key_of(kAddresses, {job.place.rank}), concat(kRefusal, why));
+  } catch (const Error&) {
+    return;  // Who cannot be told waits no longer than its own patience.
+  }
+#endif
+}
+
+}  // namespace huddle

@@ -1,0 +1,279 @@
+#include "huddle/transport/process/post_office.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "huddle/base/text.h"
+#include "huddle/transport/process/failure.h"
+
+namespace huddle {
+namespace {
+
+Tag unpack(std::uint32_t tag) {
+  return {static_cast<Kind>(tag >> 29 & 1), static_cast<Purpose>(tag >> 24 & 31),
+          Lane{static_cast<std::uint8_t>(tag >> 18 & (kLanes - 1))}, Sequence{tag % kSequences}};
+}
+
+std::span<const std::byte> bytes_of(const at::Tensor& tensor) {
+  return {static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
+}
+
+std::span<std::byte> room_in(const at::Tensor& tensor) {
+  return {static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes()};
+}
+
+}  // namespace
+
+// A message that has come: its data, kept here or waiting at its sender.
+class PostOffice::Letter final : public Cargo {
+ public:
+  Letter(Wire& wire, const Envelope& front, const Wire::Arrival& arrival)
+      : envelope(front), wire_(wire), data_(arrival.data), waiting_(arrival.waiting) {}
+  ~Letter() override {
+    if (waiting_) wire_.let_go(*waiting_);
+  }
+
+  std::size_t bytes() const override { return envelope.bytes; }
+  int type() const override { return envelope.type; }
+  Time arrived_at() const override { return at; }
+
+  // The wire's own memory is about to be gone.
+  void keep() {
+    kept_.assign(data_.begin(), data_.end());
+    data_ = kept_;
+  }
+
+  std::span<const std::byte> data() const { return data_; }
+  std::string_view text() const {
+    return {reinterpret_cast<const char*>(data_.data()), data_.size()};
+  }
+  std::optional<Wire::Handle> take_waiting() { return std::exchange(waiting_, std::nullopt); }
+  bool waits() const { return waiting_.has_value(); }
+
+  const Envelope envelope;
+  Time at = 0;
+
+ private:
+  Wire& wire_;
+  std::span<const std::byte> data_;
+  std::vector<std::byte> kept_;
+  std::optional<Wire::Handle> waiting_;
+};
+
+PostOffice::PostOffice(Wire& wire, Options options) : wire_(wire), options_(std::move(options)) {
+  for (int worker = 0; worker < options_.workers; ++worker) {
+    Peer& added = peers_.emplace_back(WorkerId{worker});
+    added.pass_to = pass_of(options_.token, options_.self, {worker});
+    added.pass_from = pass_of(options_.token, {worker}, options_.self);
+  }
+}
+
+PostOffice::~PostOffice() = default;
+
+void PostOffice::enter(Hub& hub) {
+  hub_ = &hub;
+  ends_.clear();
+  for (Peer& each : peers_) {
+    see_to(each);
+    if (each.is_gone && hub.is_running(each.party.worker))
+      gone(each.party.worker, "its process had ended before");
+  }
+}
+
+void PostOffice::leave() {
+  hub_ = nullptr;
+  ++run_;
+  for (Peer& each : peers_) each.sends.take_all();
+}
+
+void PostOffice::post(WorkerId to, Envelope envelope, std::span<const std::byte> data,
+                      Wire::Done done) {
+  Peer& receiver = peer(to);
+  envelope.pass = receiver.pass_to;
+  envelope.sequence = receiver.sent++;
+  envelope.bytes = data.size();
+  envelope.from = options_.self.value;
+  envelope.run = run_;
+  wire_.send(to, std::as_bytes(std::span(&envelope, 1)), data, std::move(done));
+}
+
+void PostOffice::post(WorkerId to, Envelope::Kind kind, const std::string& text) {
+  const auto kept = std::make_shared<const std::string>(text);
+  ++words_under_way_;
+  post(to, {.kind = kind}, std::as_bytes(std::span(*kept)),
+       [this, kept](const std::string&) { --words_under_way_; });
+}
+
+// The wire may still read the tensor when the send has been given up: both are kept for it.
+void PostOffice::send(const std::shared_ptr<Transfer>& send) {
+  const WorkerId to = send->peer();
+  peer(to).sends.add(send);
+  post(to,
+       {.tag = pack(send->tag()),
+        .kind = Envelope::Kind::message,
+        .type = static_cast<std::uint8_t>(send->tensor().scalar_type())},
+       bytes_of(send->tensor()), [this, send, to, run = run_](const std::string& trouble) {
+         if (!trouble.empty() || run != run_ || hub_ == nullptr) return;  // Its peer is gone.
+         if (!peer(to).sends.contains(*send)) return;                     // Its receiver has ended.
+         peer(to).sends.remove(*send);
+         hub_->sent(*send);
+       });
+}
+
+std::vector<std::shared_ptr<Transfer>> PostOffice::take_sends_to(WorkerId worker) {
+  return peer(worker).sends.take_all();
+}
+
+void PostOffice::fetch(const std::shared_ptr<Transfer>& send,
+                       const std::shared_ptr<Transfer>& receive) {
+  auto& letter = static_cast<Letter&>(send->cargo());
+  const std::span<std::byte> into = room_in(receive->tensor());
+  if (const std::optional<Wire::Handle> waiting = letter.take_waiting()) {
+    wire_.fetch(*waiting, into, [this, send, receive, run = run_](const std::string& trouble) {
+      if (run == run_ && hub_ != nullptr) hub_->fetched(*send, *receive, trouble);
+    });
+    return;
+  }
+  if (!into.empty()) std::memcpy(into.data(), letter.data().data(), into.size());
+  hub_->fetched(*send, *receive, "");
+}
+
+void PostOffice::report(const std::string& report) {
+  check(options_.self != WorkerId{0}, "the process of worker 0 reports to itself");
+  post({0}, Envelope::Kind::report, report);
+}
+
+void PostOffice::note(WorkerEnd end) { ends_.try_emplace(end.worker, std::move(end)); }
+
+// "ending at length reason error": at in microseconds, length that of the reason.
+void PostOffice::tell_end(WorkerId worker, WorkerEnding ending, const std::string& reason,
+                          const std::exception_ptr& error) {
+  note({worker, ending, reason, error, hub_->now()});
+  const std::string text = concat(static_cast<int>(ending), " ", std::llround(hub_->now() * 1e6),
+                                  " ", reason.size(), " ", reason, text_of(error));
+  post_to_all(Envelope::Kind::ending, text);
+}
+
+void PostOffice::post_to_all(Envelope::Kind kind, const std::string& text) {
+  for (const Peer& each : peers_)
+    if (each.party.worker != options_.self && !each.is_gone) post(each.party.worker, kind, text);
+}
+
+void PostOffice::tell_stop(const std::string& reason) { post_to_all(Envelope::Kind::stop, reason); }
+
+// Whether a message is one of the job's: nothing of any other is used.
+bool PostOffice::is_ours(const Wire::Arrival& arrival, const Envelope& envelope) {
+  const char* fault = nullptr;
+  if (arrival.header.size() != sizeof envelope)
+    fault = "has no header of Huddle's";
+  else if (envelope.from < 0 || envelope.from >= options_.workers ||
+           envelope.from == options_.self.value)
+    fault = "names a worker that cannot have sent it";
+  else if (peer({envelope.from}).pass_from != envelope.pass)
+    fault = "does not bear the token of this job";
+  else if (envelope.bytes != arrival.bytes ||
+           (!arrival.waiting && arrival.data.size() != arrival.bytes) ||
+           (arrival.waiting && envelope.kind != Envelope::Kind::message))
+    fault = "is not as long as its header says";
+  else if (envelope.kind > Envelope::Kind::stop ||
+           envelope.type >= static_cast<std::uint8_t>(at::ScalarType::NumOptions) ||
+           (envelope.tag >> 24 & 31) > static_cast<std::uint32_t>(Purpose::request))
+    fault = "is of no kind that there is";
+  else if (envelope.sequence < peer({envelope.from}).seen ||
+           peer({envelope.from}).early.contains(envelope.sequence))
+    fault = "has come before";
+  if (fault == nullptr) return true;
+  if (arrival.waiting) wire_.let_go(*arrival.waiting);
+  // Told once, twice, four times: who sends much does not fill the log, too.
+  if (std::has_single_bit(static_cast<std::uint64_t>(++refused_)))
+    options_.warn(concat("worker ", options_.self.value, ": a message that claims to be of worker ",
+                         envelope.from, " was thrown away, because it ", fault, " (", refused_,
+                         " so far)"));
+  return false;
+}
+
+void PostOffice::arrived(const Wire::Arrival& arrival) {
+  Envelope envelope{.from = -1};
+  std::memcpy(&envelope, arrival.header.data(), std::min(sizeof envelope, arrival.header.size()));
+  if (!is_ours(arrival, envelope)) return;
+  Peer& from = peer({envelope.from});
+  const auto letter = std::make_shared<Letter>(wire_, envelope, arrival);
+  letter->at = hub_ != nullptr ? hub_->now() : 0;
+  from.early.emplace(envelope.sequence, letter);
+  see_to(from);
+  if (letter.use_count() > 1) letter->keep();
+}
+
+// What has come of this peer, as far as its turn is.
+void PostOffice::see_to(Peer& from) {
+  while (hub_ != nullptr && !from.early.empty()) {
+    const auto next = from.early.begin();
+    const std::shared_ptr<Letter> letter = next->second;
+    if (letter->envelope.sequence != from.seen || letter->envelope.run > run_) return;
+    from.early.erase(next);
+    ++from.seen;
+    if (letter->envelope.run == run_) open(from, letter);
+  }
+}
+
+void PostOffice::open(Peer& from, const std::shared_ptr<Letter>& letter) {
+  switch (letter->envelope.kind) {
+    case Envelope::Kind::message:
+      return hub_->arrive(std::make_shared<Transfer>(*hub_, from.party, options_.self,
+                                                     unpack(letter->envelope.tag), letter));
+    case Envelope::Kind::report:
+      if (heard_) heard_(from.party.worker, letter->text());
+      return;
+    case Envelope::Kind::ending: return open_ending(from, letter->text());
+    case Envelope::Kind::stop: return hub_->note_stop(std::string(letter->text()));
+  }
+}
+
+void PostOffice::open_ending(Peer& from, std::string_view text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  int ending = 0;
+  WorkerEnd told{.worker = from.party.worker};
+  std::size_t length = 0;
+  const auto number = [&](auto& value) {
+    at = std::from_chars(at, end, value).ptr;
+    if (at < end) ++at;
+  };
+  number(ending);
+  std::int64_t microseconds = 0;
+  number(microseconds);
+  told.at = static_cast<double>(microseconds) * 1e-6;
+  number(length);
+  const std::string_view rest(at, static_cast<std::size_t>(end - at));
+  length = std::min(length, rest.size());
+  told.ending = static_cast<WorkerEnding>(std::clamp(ending, 0, 3));
+  told.reason = rest.substr(0, length);
+  told.error = failure_of(rest.substr(length));
+  hub_->note_end(told.worker, told.ending, told.reason);
+  note(std::move(told));
+}
+
+// A process that has said goodbye may end; one that has not is lost.
+void PostOffice::gone(WorkerId worker, const std::string& why) {
+  Peer& lost = peer(worker);
+  lost.is_gone = true;
+  if (hub_ == nullptr || ends_.contains(worker)) return;
+  const std::string reason = concat("worker ", worker.value, " is gone: ", why);
+  hub_->note_end(worker, WorkerEnding::died, reason);
+  note({worker, WorkerEnding::died, reason, nullptr, hub_->now()});
+}
+
+std::vector<WorkerEnd> PostOffice::ends() const {
+  std::vector<WorkerEnd> ends;
+  for (const auto& [worker, end] : ends_) ends.push_back(end);
+  std::ranges::stable_sort(ends, {}, &WorkerEnd::at);
+  return ends;
+}
+
+}  // namespace huddle
