@@ -56,6 +56,7 @@ MAY_INCLUDE = {
     "huddle/report/page": (REPORT + ["huddle/compare", "huddle/report/page"], TEXTS),
     "huddle/api": (["*"], TEXTS + ["ATen/"]),  # All but the command line, for a user's own program.
     "huddle/cli": (["*"], ["*"]),
+    "huddle/cli/launch": (["*"], ["*"]),
     "huddle/cli/train": (["*"], ["*"]),
     "huddle": (["*"], TENSORS),
     "tests": (["*"], ["*"]),

@@ -55,8 +55,12 @@ std::string explained_extras(const CLI::App& command) {
     return fmt::format("'{}' is not expected here: {} takes no such word.", word,
                        full_name(command));
   const std::string near = nearest(word, names_of(command.get_options()));
-  return fmt::format("unknown option {} of {}{}", word, full_name(command),
-                     near.empty() ? "." : fmt::format("; did you mean {}?", near));
+  if (!near.empty())
+    return fmt::format("unknown option {} of {}; did you mean {}?", word, full_name(command), near);
+  // Of a command that runs another one, to which the option may belong.
+  const bool runs_another = command.get_option_no_throw("COMMAND") != nullptr;
+  return fmt::format("unknown option {} of {}{}.", word, full_name(command),
+                     runs_another ? "; what it is to run stands after --, with its options" : "");
 }
 
 std::string explained_missing(const CLI::App& command, const std::string& message) {

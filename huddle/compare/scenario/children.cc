@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "huddle/base/error.h"
 #include "huddle/base/steady_seconds.h"
 #include "huddle/base/text.h"
+#include "huddle/compare/scenario/child_process.h"
 
 namespace huddle {
 namespace {
@@ -27,31 +27,6 @@ constexpr std::size_t kErrorBytes = 16384;
 
 [[noreturn]] void fail(const char* what) {
   throw Error(concat(what, ": ", system_message(errno), "."));
-}
-
-// What a new process does first. Only calls that are safe while other threads of the parent held
-// locks: nothing here may allocate.
-void settle(int errors, pid_t parent) {
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);  // The parent died before it could be watched.
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  const int nothing = open("/dev/null", O_RDWR);
-  dup2(nothing, STDIN_FILENO);
-  dup2(nothing, STDOUT_FILENO);
-  dup2(errors, STDERR_FILENO);
-}
-
-// Likewise, before it becomes another program.
-[[noreturn]] void become(char* const* arguments, const char* directory) {
-  if (chdir(directory) == 0) execv(arguments[0], arguments);
-  const char* const name = strerrorname_np(errno);
-  const char* const reason = name != nullptr ? name : "for an unknown reason";
-  for (const char* part : {"cannot start ", static_cast<const char*>(arguments[0]), ": ", reason})
-    if (write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
-  _exit(127);
 }
 
 }  // namespace
@@ -113,23 +88,17 @@ void Children::begin(std::size_t index, const ChildCommand& command) {
   std::array<int, 2> pipe{};
   // Closed on exec, so that no other child holds this one's end open.
   if (pipe2(pipe.data(), O_CLOEXEC) != 0) fail("cannot make a pipe");
-  std::vector<char*> arguments;
-  for (const std::string& argument : command.arguments)
-    arguments.push_back(const_cast<char*>(argument.c_str()));
-  arguments.push_back(nullptr);
-  const std::string directory = command.directory.string();
-  const pid_t parent = getpid();
-  const pid_t process = fork();
-  if (process == 0) {
-    settle(pipe[1], parent);
-    if (command.body) _exit(command.body());
-    become(arguments.data(), directory.c_str());
+  pid_t process = 0;
+  try {
+    process = start_child({.arguments = command.arguments,
+                           .directory = command.directory,
+                           .body = command.body,
+                           .errors = pipe[1]});
+  } catch (...) {
+    for (const int end : pipe) close(end);
+    throw;
   }
   close(pipe[1]);
-  if (process < 0) {
-    close(pipe[0]);
-    fail("cannot start a process");
-  }
   running_.push_back({index, process, pipe[0], "", steady_seconds()});
 }
 
