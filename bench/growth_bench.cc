@@ -118,7 +118,8 @@ int bench(BenchSize size) {
                                      bound, fits ? "" : " (4.5 where the L2 cache has 2 MB)"));
 
   const int many = tiny ? 64 : 4096;
-  const Simulation steady{.strategy = "sesgd", .cluster = local_network(many), .steps = 5};
+  const Simulation steady{
+      .strategy = "sesgd:form=paper", .cluster = local_network(many), .steps = 5};
   Simulation varied = steady;
   varied.cluster.jitter = 0.1;
   const double jittered =

@@ -244,7 +244,7 @@ void print_hidden_groups(BenchSize size, MustHold& must_hold) {
   cluster.topology.nic_bytes_per_second = 1.25e9;
   const Seconds compute = cluster.compute_per_step;
   fmt::print(
-      "\n`sesgd`, {} workers, T_c {}, {} steps: exposed a step, ms\n\n"
+      "\n`sesgd:form=paper`, {} workers, T_c {}, {} steps: exposed a step, ms\n\n"
       "| d / T_c | `hide=step` | share of the run | slope | `overlap=backward` | neither |\n"
       "| --- | --- | --- | --- | --- | --- |\n",
       kWorkers, format_seconds(compute), steps);
@@ -257,13 +257,13 @@ void print_hidden_groups(BenchSize size, MustHold& must_hold) {
     const double bytes = share * compute * cluster.topology.nic_bytes_per_second;
     const auto exposed = [&](const char* keys) {
       const Times times =
-          simulate(cluster, bytes, options_for(cluster, concat("sesgd", keys), steps));
-      if (std::string_view(keys) == ":hide=step" && share <= 0.95)
+          simulate(cluster, bytes, options_for(cluster, concat("sesgd:form=paper", keys), steps));
+      if (std::string_view(keys) == ",hide=step" && share <= 0.95)
         is_hidden = is_hidden && times.exposed / times.run < 0.01;
       return std::pair(times.exposed / static_cast<double>(steps - 1), times.exposed / times.run);
     };
-    const auto [hidden, of_run] = exposed(":hide=step");
-    const Seconds overlapped = exposed(":overlap=backward,buckets=16").first;
+    const auto [hidden, of_run] = exposed(",hide=step");
+    const Seconds overlapped = exposed(",overlap=backward,buckets=16").first;
     const double slope = (hidden - previous) / ((share - previous_share) * compute);
     fmt::print("| {:.2f} | {:.1f} | {} | {:.3f} | {:.1f} | {:.1f} |\n", share, 1e3 * hidden,
                format_percent(of_run), slope, 1e3 * overlapped, 1e3 * exposed("").first);

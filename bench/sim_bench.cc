@@ -131,7 +131,7 @@ void compare_with_bare(BenchSize size, MustHold& must_hold) {
   std::vector<Simulation> huddle_runs;
   std::vector<Simulation> bare_runs;
   for (int round = 0; round < rounds; ++round) {
-    huddle_runs.push_back(measure_alone([&] { return simulate("sesgd", pairs); }));
+    huddle_runs.push_back(measure_alone([&] { return simulate("sesgd:form=paper", pairs); }));
     bare_runs.push_back(measure_alone([&] { return simulate_bare(pairs); }));
   }
   const Simulation huddle = median(huddle_runs);
@@ -145,7 +145,7 @@ void compare_with_bare(BenchSize size, MustHold& must_hold) {
       format_bytes(kModelBytes), format_seconds(kNetwork.topology.latency_in_rack),
       format_seconds(kNetwork.compute_per_step), rounds);
   const std::string extent = concat(pairs.workers, " workers x ", pairs.steps, " steps");
-  print_row("`sesgd`, " + extent, huddle);
+  print_row("`sesgd:form=paper`, " + extent, huddle);
   print_row("bare SimGrid, the same messages, " + extent, bare);
   print_row(concat("`bsp` as one ring, ", everyone.workers, " workers x 1 step"), ring);
   const double ratio = huddle.processor_seconds / bare.processor_seconds;
@@ -165,7 +165,8 @@ void compare_memory(BenchSize size, MustHold& must_hold) {
       "| --- | --- | --- | --- | --- |\n",
       brief.workers, format_count(brief.steps), format_count(lengthy.steps));
   double worst = 0;
-  for (const char* strategy : {"sesgd", "overlap_local_sgd:tau=2,algorithm=halving_doubling"}) {
+  for (const char* strategy :
+       {"sesgd:form=paper", "overlap_local_sgd:tau=2,algorithm=halving_doubling"}) {
     const Simulation few = measure_alone([&] { return simulate(strategy, brief); });
     const Simulation many = measure_alone([&] { return simulate(strategy, lengthy); });
     const double growth = many.peak_bytes / few.peak_bytes - 1;

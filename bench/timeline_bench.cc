@@ -135,14 +135,14 @@ int bench(BenchSize size) {
       "| --- | --- | --- | --- | --- | --- | --- | --- |\n",
       machine_description(), rounds);
   double worst = 0;
-  for (const char* strategy : {"bsp", "sesgd", "overlap_local_sgd", "p_reduce"}) {
+  for (const char* strategy : {"bsp", "sesgd:form=paper", "overlap_local_sgd", "p_reduce"}) {
     const Drawn threads{Kind::threads, strategy, 8, steps};
     const Drawn simulation{Kind::simulation, strategy, 8, steps / 2};
     worst = std::max(worst, print_share("digits, threads", threads, rounds));
     worst = std::max(worst, print_share("digits, sim", simulation, rounds));
   }
   print_share("sim, timing only", {Kind::timing_only, "bsp", 8, steps}, 1);
-  print_share("sim, timing only", {Kind::timing_only, "sesgd", 256, steps / 10}, 1);
+  print_share("sim, timing only", {Kind::timing_only, "sesgd:form=paper", 256, steps / 10}, 1);
   fmt::print("\n");
   MustHold must_hold(size);
   must_hold.at_full_size(worst <= kLargest, "training spends at most 3 % in the recorder");

@@ -38,6 +38,16 @@ class Words(unittest.TestCase):
         for raw in ("held_s", "longest_apart", "rho", "group_size", "recent loss"):
             self.assertNotIn(raw, answer.stdout)
 
+    def test_what_a_strategy_leaves_open_is_told(self):
+        for optimizer, slots in (("sgd", "slots=average,slots_wire=int8"), ("adamw", "slots=keep,slots_wire=same")):
+            arguments = ("train", "--workers", 4, "--steps", 4, "--strategy", "sesgd", "--optimizer", optimizer)
+            self.assertIn(f"sesgd:{slots},wire=bf16\n", huddle(*arguments).stdout)
+            summary = json.loads(huddle(*arguments, "--json").stdout)
+            self.assertEqual((summary["strategy"], summary["settled"]), ("sesgd", f"sesgd:{slots},wire=bf16"))
+        listed = huddle("list", "strategies").stdout
+        self.assertIn("weights=constant  dynamic: models that are behind count less; constant: all count alike "
+                      "(dynamic, constant); form=paper: dynamic\n", listed)
+
     def test_more_workers_than_cores_are_told(self):
         cores = len(os.sched_getaffinity(0))
         told = f"workers share {cores} cores"
@@ -82,7 +92,7 @@ class Help(unittest.TestCase):
         self.assertIn("uplinks are narrower", answer.stdout)
         self.assertEqual(huddle("schedule", "ds_sync", "--cluster", file, "--workers", 8).returncode, 2)
         sent = [json.loads(huddle("schedule", strategy, "--json").stdout)["bytes_per_step_over_model_bytes"]
-                for strategy in ("sesgd", "sesgd:wire=bf16", "sesgd:wire=int8")]
+                for strategy in ("sesgd:wire=float", "sesgd", "sesgd:wire=int8")]
         self.assertEqual(sent, [1, 0.5, 0.25])
 
     def test_every_strategy_with_a_schedule_shows_it(self):

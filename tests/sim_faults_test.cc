@@ -239,7 +239,7 @@ Cluster without_computing() {
 TEST(SimWithoutComputing, AHaltHoldsUpTheNextStep) {
   Cluster cluster = without_computing();
   cluster.halts = {{.worker = {1}, .from = 0.25, .seconds = 5}};
-  const TrainResult result = timed(cluster, "sesgd", 1e8, 10);
+  const TrainResult result = timed(cluster, "sesgd:form=paper", 1e8, 10);
   ASSERT_FALSE(result.error);
   // Step 3 would have begun at 0.3 s.
   EXPECT_NEAR(result.summary.seconds, 10 * 0.1 + (5.25 - 0.3), 1e-6);
@@ -249,8 +249,8 @@ TEST(SimWithoutComputing, ADeathAtAMomentEndsTheStepItFallsInto) {
   Cluster cluster = without_computing();
   cluster.deaths = {{.worker = {1}, .step = {}, .time = 0.25}};
   Time last = 0;
-  const TrainResult result =
-      timed(cluster, "sesgd", 1e8, 10, [&](const StepRecord& step) { last = step.ended; });
+  const TrainResult result = timed(cluster, "sesgd:form=paper", 1e8, 10,
+                                   [&](const StepRecord& step) { last = step.ended; });
   ASSERT_TRUE(result.error);
   const PeerLost lost = thrown_by<PeerLost>([&] { std::rethrow_exception(result.error); });
   EXPECT_EQ(lost.peer(), WorkerId{1});

@@ -84,7 +84,8 @@ class Simulation(TemporaryFolder):
         self.assertEqual({line["loss"] for line in self.steps()}, {None})
 
     def test_wire_makes_a_small_model_count_as_a_large_one(self):
-        arguments = ("--engine", "sim", "--workers", 4, "--steps", 5, "--strategy", "sesgd", "--bandwidth", "1Gbps")
+        arguments = ("--engine", "sim", "--workers", 4, "--steps", 5, "--strategy", "sesgd:form=paper",
+                     "--bandwidth", "1Gbps")
         small = self.train(*arguments)
         large = self.train(*arguments, "--wire", "100MB")
         self.assertGreater(large["seconds"], 5 * 0.8)
@@ -93,12 +94,14 @@ class Simulation(TemporaryFolder):
 
     def test_what_travels_beside_a_step_may_take_longer_than_a_deadline(self):
         self.train("--engine", "sim", "--workers", 8, "--data", "quadratic", "--wire", "100MB", "--bandwidth", "1Gbps",
-                   "--compute", "100ms", "--steps", 6, "--deadline", 1, "--strategy", "ds_sync:hide=step")
+                   "--compute", "100ms", "--steps", 6, "--deadline", 1, "--strategy",
+                   "ds_sync:form=paper,hide=step")
 
     def test_the_tcp_model_is_named_with_the_result(self):
         file = self.folder / "tcp.toml"
         file.write_text('workers = 2\n[network]\nmodel = "tcp"\nnic = "10Gbps"\nlatency = "5ms"\n')
-        slow = self.train("--engine", "sim", "--cluster", file, "--steps", 3, "--wire", "100MB", "--strategy", "sesgd")
+        slow = self.train("--engine", "sim", "--cluster", file, "--steps", 3, "--wire", "100MB", "--strategy",
+                          "sesgd:form=paper")
         self.assertEqual(slow["network"], "tcp")
         self.assertGreater(slow["seconds"], 3 * 0.2, "a TCP window should cap a path of 5 ms")
 

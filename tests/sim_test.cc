@@ -63,8 +63,8 @@ TEST_P(RandomStraggler, HoldsUpItsGroupOnly) {
 
 INSTANTIATE_TEST_SUITE_P(Sim, RandomStraggler,
                          testing::Values(Straggling{kQuickBsp, 2.00},
-                                         Straggling{"ds_sync:radices=4x4", 1.57},
-                                         Straggling{"sesgd", 1.38}));
+                                         Straggling{"ds_sync:form=paper,radices=4x4", 1.57},
+                                         Straggling{"sesgd:form=paper", 1.38}));
 
 class Jitter : public testing::TestWithParam<Straggling> {};
 
@@ -76,13 +76,13 @@ TEST_P(Jitter, CostsSmallGroupsLess) {
 
 INSTANTIATE_TEST_SUITE_P(Sim, Jitter,
                          testing::Values(Straggling{kQuickBsp, 1.18},
-                                         Straggling{"ds_sync:radices=4x4", 1.13},
-                                         Straggling{"sesgd", 1.09}));
+                                         Straggling{"ds_sync:form=paper,radices=4x4", 1.13},
+                                         Straggling{"sesgd:form=paper", 1.09}));
 
 TEST(Sim, APersistentlySlowWorkerSetsEverybodysPace) {
   Cluster cluster = sixteen();
   cluster.slowdowns = {{.worker = {5}, .factor = 2}};
-  EXPECT_NEAR(step_time(cluster, "sesgd", 200), 2, 0.02);
+  EXPECT_NEAR(step_time(cluster, "sesgd:form=paper", 200), 2, 0.02);
 }
 
 // What a change of the cluster does to a strategy: two simulations of one test are two processes,
@@ -101,15 +101,16 @@ constexpr Seconds kRowOfFour = 2 * 3. / 4 * 1e8 / 1.25e9;
 TEST(SimSensitivity, AHalvedUplinkLeavesAveragesInsideRacksAlone) {
   Cluster cluster = racks();
   cluster.topology.uplink_bytes_per_second = 2.5e9;
-  EXPECT_NEAR(step_time(cluster, "ds_sync:schedule=fixed,radices=4x4", 10), 0.01 + kRowOfFour,
-              1e-6);
+  EXPECT_NEAR(step_time(cluster, "ds_sync:form=paper,schedule=fixed,radices=4x4", 10),
+              0.01 + kRowOfFour, 1e-6);
 }
 
 TEST(SimSensitivity, AHalvedUplinkSlowsTheGridsPhaseAcrossRacks) {
   Cluster cluster = racks();
   cluster.topology.uplink_bytes_per_second =
       2.5e9;  // Four rings share it: half of what each could use.
-  EXPECT_NEAR(step_time(cluster, "ds_sync:radices=4x4", 10), 0.01 + 1.5 * kRowOfFour, 1e-3);
+  EXPECT_NEAR(step_time(cluster, "ds_sync:form=paper,radices=4x4", 10), 0.01 + 1.5 * kRowOfFour,
+              1e-3);
 }
 
 TEST(SimSensitivity, LatencyCostsARingThirtyTimesWhatItCostsAPair) {
@@ -124,7 +125,7 @@ TEST(SimSensitivity, LatencyCostsAPairOnce) {
   Cluster cluster = sixteen();
   cluster.compute_per_step = 0.01;
   cluster.topology.latency_in_rack = 0.001;
-  EXPECT_NEAR(step_time(cluster, "sesgd", 10), 0.01 + 0.001, 1e-6);
+  EXPECT_NEAR(step_time(cluster, "sesgd:form=paper", 10), 0.01 + 0.001, 1e-6);
 }
 
 TEST(SimSensitivity, BackwardHidesAnExchangeThatFitsIntoIt) {
@@ -158,14 +159,14 @@ TEST(SimSensitivity, ALinkThatVariesCostsWhatItLacks) {
   cluster.topology.nic_bytes_per_second = 1.25e9;
   cluster.variations = {
       {.place = {Place::Kind::worker, 0}, .lowest = 0.5, .highest = 0.5, .every = 0.03}};
-  EXPECT_NEAR(step_time(cluster, "sesgd", 10), 0.01 + 0.16, 1e-3);
+  EXPECT_NEAR(step_time(cluster, "sesgd:form=paper", 10), 0.01 + 0.16, 1e-3);
 }
 
 TEST(Sim, BytesAndBusyTimeOfLinksNameTheBottleneck) {
   Cluster cluster = racks();
   cluster.topology.uplink_bytes_per_second = 1.25e9;
   const auto launcher = make_sim_launcher({.cluster = cluster});
-  time_strategy(*launcher, 1e8, options_for(cluster, "ds_sync:radices=4x4", 4),
+  time_strategy(*launcher, 1e8, options_for(cluster, "ds_sync:form=paper,radices=4x4", 4),
                 [](const StepRecord&) {});
   std::map<std::string, LinkUse> uses;
   for (const LinkUse& use : launcher->link_uses()) uses[use.name] = use;

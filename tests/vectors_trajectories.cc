@@ -28,8 +28,9 @@ namespace {
 std::optional<std::string> scheduled_spec(const nlohmann::json& params) {
   const nlohmann::json& schedule = params.at("schedule");
   const std::string kind = schedule.at("kind");
-  std::string rest = fmt::format(",slots={},payload={}", params.value("momentum_at_sync", "keep"),
-                                 params.value("payload", "model"));
+  std::string rest =
+      fmt::format(",form=paper,slots={},payload={}", params.value("momentum_at_sync", "keep"),
+                  params.value("payload", "model"));
   for (const char* key : {"hide", "wire"})
     if (params.contains(key)) rest += fmt::format(",{}={}", key, params.at(key).get<std::string>());
   if (kind == "sesgd") return "sesgd:radix=2" + rest;

@@ -48,7 +48,7 @@ void check_number(std::string_view what, std::string_view name, const KeyInfo& k
 
 void validate(std::string_view what, const SpecInfo& info, const KeyInfo& key,
               const std::string& value) {
-  if (key.type == KeyInfo::Type::text) return;
+  if (key.type == KeyInfo::Type::text || value == key.fallback) return;
   if (key.type != KeyInfo::Type::choice) {
     check_number(what, info.name, key, value);
   } else if (std::find(key.choices.begin(), key.choices.end(), value) == key.choices.end()) {
@@ -95,10 +95,12 @@ std::string to_string(const Spec& spec) {
 }
 
 Options::Options(std::string_view what, const SpecInfo& info, const Spec& spec) {
+  const auto form = spec.values.find("form");
+  const bool is_published = form != spec.values.end() && form->second == "paper";
   std::vector<std::string> known;
   for (const KeyInfo& key : info.keys) {
     known.push_back(key.name);
-    values_[key.name] = key.fallback;
+    values_[key.name] = is_published && !key.published.empty() ? key.published : key.fallback;
   }
   for (const auto& [name, value] : spec.values) {
     const auto key = std::find_if(info.keys.begin(), info.keys.end(),
@@ -113,6 +115,10 @@ Options::Options(std::string_view what, const SpecInfo& info, const Spec& spec) 
     values_[name] = value;
     given_.insert(name);
   }
+}
+
+void Options::settle(std::string_view key, const std::string& value) {
+  if (text(key) == kAuto) values_.find(key)->second = value;
 }
 
 const std::string& Options::text(std::string_view key) const {

@@ -31,6 +31,9 @@ std::string to_string(const Spec& spec);
 // Whole numbers up to here are exact in a double; a larger maximum means none.
 inline constexpr double kUnbounded = 0x1p53;
 
+// The value of a key that leaves open what it comes to: whoever knows the setting settles it.
+inline constexpr std::string_view kAuto = "auto";
+
 // What one key means and which values it takes.
 struct KeyInfo {
   // A text is free here; its reader checks it.
@@ -45,6 +48,7 @@ struct KeyInfo {
   double maximum = kUnbounded;            // Likewise. An integer that becomes an int needs one.
   Ends ends = Ends::included;             // Whether these two are allowed themselves.
   std::vector<std::string> choices = {};  // Of a choice.
+  std::string published = {};             // The fallback under form=paper, where that is another.
 };
 
 // One thing that can be chosen by name.
@@ -54,7 +58,8 @@ struct SpecInfo {
   std::vector<KeyInfo> keys = {};
 };
 
-// A validated spec with every key filled in.
+// A validated spec with every key filled in. What is given always wins over `form`, a key like any
+// other, and form=paper over the fallbacks.
 class Options {
  public:
   // Throws UsageError naming the value and the allowed ones on an unknown key or a value out of
@@ -70,6 +75,9 @@ class Options {
 
   // Whether the spec itself has the key; else its value is the fallback.
   bool is_given(std::string_view key) const { return given_.contains(key); }
+
+  // What a key comes to whose value leaves it open, `auto`; nothing where it does not.
+  void settle(std::string_view key, const std::string& value);
 
  private:
   std::map<std::string, std::string, std::less<>> values_;

@@ -24,6 +24,7 @@ void print(const std::vector<SpecInfo>& known) {
     for (const KeyInfo& key : info.keys) {
       fmt::print("    {}={}  {}", key.name, key.fallback, key.help);
       if (key.type == KeyInfo::Type::choice) fmt::print(" ({})", joined(key.choices));
+      if (!key.published.empty()) fmt::print("; form=paper: {}", key.published);
       fmt::print("\n");
     }
   }

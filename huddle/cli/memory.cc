@@ -42,7 +42,7 @@ bool has_schedule(std::string_view name) {
 }  // namespace
 
 void add_strategy(MemoryNeed& need, std::string_view spec, const Cluster& cluster) {
-  const Options options = options_of(spec);
+  const Options options = options_of(spec, {.cluster = cluster});
   const std::string name = parse_spec(spec).name;
   if (name == "ad_psgd") {
     need.group = 2;

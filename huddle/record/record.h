@@ -79,6 +79,7 @@ constexpr std::int64_t kStepsOfLoss = 50;
 // The closing figures of a run, all that summary.json and the closing table need.
 struct Summary {
   std::string strategy;
+  std::string settled;  // The same with what it left open filled in; empty: not known.
   std::string engine;
   std::string model;
   std::string data;

@@ -108,6 +108,7 @@ std::vector<Field<CurvePoint>> fields_of(const CurvePoint*) {
 
 std::vector<Field<SummaryFile>> fields_of(const SummaryFile*) {
   return {{"strategy", of(&Summary::strategy)},
+          {"settled", of(&Summary::settled), {}, Empty::left_out},
           {"engine", of(&Summary::engine)},
           {"model", of(&Summary::model)},
           {"data", of(&Summary::data)},

@@ -44,6 +44,7 @@ void add_setup(std::string& text, const Summary& summary) {
   const std::string batch =
       summary.batch == 0 ? "" : "batch of " + format_count(summary.batch) + " each";
   add_entry(text, "strategy", summary.strategy);
+  if (summary.settled != summary.strategy) add_entry(text, "", summary.settled);
   add_entry(text, "engine", summary.engine);
   add_entry(text, "cluster", summary.cluster);
   add_entry(text, "workers", format_count(summary.workers) + in_parentheses(batch));

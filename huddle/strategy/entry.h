@@ -27,7 +27,8 @@ struct StrategySetting {
   Cluster cluster;
   std::optional<UpdateOptions> update = UpdateOptions();  // Nothing: only the user can update.
   double clip_norm = 0;                                   // 0: gradients are not clipped.
-  std::int64_t steps = 0;  // That each worker is to take; 0: nobody knows.
+  std::int64_t steps = 0;            // That each worker is to take; 0: nobody knows.
+  at::ScalarType type = at::kFloat;  // Of the model's numbers.
 };
 
 // What one worker's strategy is made with. All references outlive it.
@@ -72,8 +73,12 @@ using MakeStrategy = std::function<std::unique_ptr<Strategy>(const StrategyConte
 struct StrategyEntry {
   SpecInfo info;
 
-  // How to make it with these options. Throws UsageError, with the reason and what to use instead,
-  // where they contradict one another or the setting.
+  // Says what keys come to in this setting that leave it open (`auto`).
+  std::function<void(Options&, const StrategySetting&)> settle = [](Options&,
+                                                                    const StrategySetting&) {};
+
+  // How to make it with these options, settled. Throws UsageError, with the reason and what to use
+  // instead, where they contradict one another or the setting.
   std::function<MakeStrategy(const Options&, const StrategySetting&)> prepare;
 
   std::function<Traits(const Options&)> traits = [](const Options&) { return Traits{}; };
@@ -82,7 +87,8 @@ struct StrategyEntry {
   std::string why_no_balance =
       "its workers wait for one another, so all take equal shares of the steps anyway";
 
-  // Who averages with whom in which step, where that is known before a run; empty: it is not.
+  // Who averages with whom in which step, where that is known before a run; empty: it is not. By
+  // settled options.
   std::function<Schedule(const Options&, const Cluster&)> schedule = {};
 };
 

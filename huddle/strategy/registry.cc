@@ -57,6 +57,18 @@ std::pair<StrategyEntry, Options> resolve(std::string_view spec) {
   throw LogicError("a known strategy has no entry");
 }
 
+// What the context knows of its setting.
+StrategySetting setting_of(const StrategyContext& context) {
+  StrategySetting setting{.clip_norm = context.clip_norm,
+                          .steps = context.steps,
+                          .type = context.replica.parameters().scalar_type()};
+  setting.cluster.workers = context.endpoint.workers();
+  setting.cluster.topology = *context.averaging.topology;
+  const UpdateRule* const rule = context.replica.rule();
+  setting.update = rule != nullptr ? std::optional(rule->options()) : std::nullopt;
+  return setting;
+}
+
 }  // namespace
 
 std::vector<SpecInfo> known_strategies() {
@@ -64,8 +76,6 @@ std::vector<SpecInfo> known_strategies() {
   for (const StrategyEntry& entry : entries()) known.push_back(entry.info);
   return known;
 }
-
-Options options_of(std::string_view spec) { return resolve(spec).second; }
 
 Traits traits_of(std::string_view spec) {
   const auto [entry, options] = resolve(spec);
@@ -78,7 +88,7 @@ Schedule schedule_of(std::string_view spec, const Cluster& cluster) {
     throw UsageError(concat("strategy '", entry.info.name, "' (", entry.info.summary,
                             ") has no schedule of groups. Strategies that have one: ",
                             joined(strategies_with_schedule()), "; for example ds_sync."));
-  return entry.schedule(options, cluster);
+  return entry.schedule(options_of(spec, {.cluster = cluster}), cluster);
 }
 
 std::vector<std::string> strategies_with_schedule() {
@@ -88,18 +98,34 @@ std::vector<std::string> strategies_with_schedule() {
   return names;
 }
 
+Options options_of(std::string_view spec, const StrategySetting& setting) {
+  auto [entry, options] = resolve(spec);
+  entry.settle(options, setting);
+  return options;
+}
+
+std::string settled(std::string_view spec, const StrategySetting& setting) {
+  const auto [entry, open] = resolve(spec);
+  const Options options = options_of(spec, setting);
+  Spec told = parse_spec(spec);
+  for (const KeyInfo& key : entry.info.keys)
+    if (open.text(key.name) != options.text(key.name))
+      told.values[key.name] = options.text(key.name);
+  return to_string(told);
+}
+
+std::string settled(std::string_view spec, const StrategyContext& context) {
+  return settled(spec, setting_of(context));
+}
+
 MakeStrategy prepare_strategy(std::string_view spec, const StrategySetting& setting) {
-  const auto [entry, options] = resolve(spec);
+  auto [entry, options] = resolve(spec);
+  entry.settle(options, setting);
   return prepare_with_warmup(entry, options, setting);
 }
 
 std::unique_ptr<Strategy> make_strategy(std::string_view spec, const StrategyContext& context) {
-  StrategySetting setting{.clip_norm = context.clip_norm, .steps = context.steps};
-  setting.cluster.workers = context.endpoint.workers();
-  setting.cluster.topology = *context.averaging.topology;
-  const UpdateRule* const rule = context.replica.rule();
-  setting.update = rule != nullptr ? std::optional(rule->options()) : std::nullopt;
-  return prepare_strategy(spec, setting)(context);
+  return prepare_strategy(spec, setting_of(context))(context);
 }
 
 }  // namespace huddle

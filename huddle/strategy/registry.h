@@ -15,13 +15,18 @@ namespace huddle {
 std::vector<SpecInfo> known_strategies();
 
 // Throw UsageError where no strategy is spelt like that.
-Options options_of(std::string_view spec);
 Traits traits_of(std::string_view spec);
 
 // Who averages with whom in which step, where that is known before a run. Throws UsageError that
 // names the strategies that have a schedule if this one has none.
 Schedule schedule_of(std::string_view spec, const Cluster& cluster);
 std::vector<std::string> strategies_with_schedule();
+
+// Its options in this setting, with nothing left open; and the spec with what was left open filled
+// in ("p_reduce" with 8 workers: "p_reduce:group=4").
+Options options_of(std::string_view spec, const StrategySetting& setting);
+std::string settled(std::string_view spec, const StrategySetting& setting);
+std::string settled(std::string_view spec, const StrategyContext& context);
 
 // How to make the strategy `spec` ("bsp:algorithm=ring,buckets=4"). Throws UsageError unless it can
 // run in such a setting. A run of so few steps that its workers would never exchange anything

@@ -63,7 +63,7 @@ std::unique_ptr<Strategy> make_scheduled_gradients(const Schedule& schedule,
 std::map<std::string, double> schedule_figures(const Schedule& schedule, WorkerId self);
 
 // A strategy of this kind: its name, summary and the keys of its schedule, and which schedule they
-// stand for.
+// stand for. With the key `form` among them it has two forms, else the published one.
 StrategyEntry scheduled_entry(SpecInfo info,
                               std::function<Schedule(const Options&, const Cluster&)> schedule);
 

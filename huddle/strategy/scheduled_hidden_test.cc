@@ -149,7 +149,7 @@ TEST(EveryKth, StepGroupsMeetAndGoOnInTheirSchedule) {
     EXPECT_EQ(run.groups[static_cast<std::size_t>(step)],
               step % 3 == 2 ? schedule.group_of({0}, Step{step / 3}) : Group({WorkerId{0}}))
         << step;
-  EXPECT_EQ(descend({.spec = "sesgd:radix=4,every=3"}).path,
+  EXPECT_EQ(descend({.spec = "sesgd:radix=4,every=3,slots=keep"}).path,
             descend({.spec = "local_sgd:tau=3,algorithm=ring"}).path);
 }
 

@@ -67,11 +67,11 @@ TEST(Scheduled, TheMeanMovesAsTheMeanGradientSaysWhateverTheGroups) {
 
 TEST(Scheduled, SendsExactlyWhatTheAnalysisSays) {
   for (const auto& [spec, workers] :
-       std::vector<std::pair<std::string, int>>{{"ds_sync", 4},
-                                                {"ds_sync", 6},
-                                                {"ds_sync:radices=4x4", 16},
-                                                {"sesgd", 8},
-                                                {"ds_sync", 7}}) {
+       std::vector<std::pair<std::string, int>>{{"ds_sync:form=paper", 4},
+                                                {"ds_sync:form=paper", 6},
+                                                {"ds_sync:form=paper,radices=4x4", 16},
+                                                {"sesgd:form=paper", 8},
+                                                {"ds_sync:form=paper", 7}}) {
     Cluster cluster;
     cluster.workers = workers;
     const Schedule schedule = schedule_of(spec, cluster);

@@ -23,6 +23,19 @@ KeyInfo choice_key(const char* name, const char* fallback, const char* help,
           .choices = std::move(choices)};
 }
 
+KeyInfo form_key() {
+  return choice_key("form", "ours",
+                    "paper: keys that are not given are as published; ours: as measured best",
+                    {"ours", "paper"});
+}
+
+KeyInfo in_two_forms(KeyInfo key, std::string_view ours, const char* help) {
+  key.published = std::exchange(key.fallback, ours);
+  if (ours == kAuto) key.choices.insert(key.choices.begin(), std::string(kAuto));
+  key.help += help;
+  return key;
+}
+
 KeyInfo algorithm_key() {
   return choice_key(
       "algorithm", "default",

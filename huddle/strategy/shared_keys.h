@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "huddle/base/spec.h"
@@ -17,6 +18,12 @@ KeyInfo choice_key(const char* name, const char* fallback, const char* help,
 // Throws UsageError if `key` was given, where another choice leaves it nothing to do. `reason` says
 // why and how it would have something to do.
 void refuse_idle(const Options& options, const char* key, const std::string& reason);
+
+// The key `form`: whether keys that are not given are as measured best, or as published.
+KeyInfo form_key();
+
+// `key` with another value to begin with, or one that is left open, beside the published one.
+KeyInfo in_two_forms(KeyInfo key, std::string_view ours, const char* help);
 
 // How groups average, with the fallback `default`; and a seed.
 KeyInfo algorithm_key();

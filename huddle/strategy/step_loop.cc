@@ -14,7 +14,9 @@ StepLoop::StepLoop(Endpoint& endpoint, Replica& replica, std::string_view strate
     : StepLoop(
           endpoint, replica,
           [strategy](const StrategyContext& context) { return make_strategy(strategy, context); },
-          options, traits_of(strategy)) {}
+          options, traits_of(strategy)) {
+  settled_ = huddle::settled(strategy, {endpoint, replica, meter_, options_.averaging});
+}
 
 StepLoop::StepLoop(Endpoint& endpoint, Replica& replica, const MakeStrategy& strategy,
                    const LoopOptions& options, const Traits& traits)

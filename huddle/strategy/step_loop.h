@@ -93,6 +93,9 @@ class StepLoop {
   // Steps of the run that are done, as the strategy counts them.
   double progress() const { return progress_; }
 
+  // The strategy with what was left open filled in (registry.h); empty where no string names it.
+  const std::string& settled() const { return settled_; }
+
   Strategy& strategy() { return *strategy_; }
   const Strategy& strategy() const { return *strategy_; }
   const Traits& traits() const { return traits_; }
@@ -111,6 +114,7 @@ class StepLoop {
   Replica& replica_;
   const LoopOptions options_;
   const Traits traits_;
+  std::string settled_;
   Meter meter_;
   bool has_started_ = false;
   Step first_;  // Of this run; a resumed one's is not 0.

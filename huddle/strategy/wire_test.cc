@@ -101,7 +101,7 @@ TEST(NarrowWires, SendAsManyBytesAsPromised) {
   const double bsp = bytes("bsp:overlap=none");  // Of 8 bytes a number.
   EXPECT_NEAR(bytes("bsp:overlap=none,wire=bf16") / bsp, 0.25, 0.001);
   EXPECT_NEAR(bytes("bsp:overlap=none,wire=int8") / bsp, 0.125, 0.01);
-  const double pairs = bytes("sesgd");
+  const double pairs = bytes("sesgd:form=paper");
   EXPECT_NEAR(bytes("sesgd:slots=average,wire=bf16,slots_wire=int8") / pairs, 0.375, 0.01);
   EXPECT_LT(bytes("sesgd:slots=average,wire=int8") / pairs, 0.29);  // The first meetings: bfloat16.
 }
@@ -118,7 +118,8 @@ TEST(NarrowWires, RefuseWhatTheyCannotCarry) {
   EXPECT_NE(refused("sesgd:wire=int8,global_every=4").find("groups of 9"), std::string::npos);
   EXPECT_NE(refused("random_groups:group=3,wire=int8").find("wire=bf16"), std::string::npos);
   EXPECT_NE(refused("p_reduce:group=3,wire=int8").find("group=2"), std::string::npos);
-  EXPECT_NE(refused("sesgd:slots_wire=int8").find("slots=average"), std::string::npos);
+  EXPECT_NE(refused("sesgd:slots=keep,slots_wire=int8").find("slots=average"), std::string::npos);
+  EXPECT_NE(refused("sesgd:hide=step,slots_wire=int8").find("slots=average"), std::string::npos);
   EXPECT_NE(refused("sesgd:payload=gradient,wire=int8").find("wire=bf16"), std::string::npos);
   EXPECT_NE(refused("local_sgd:wire=int8").find("bf16"), std::string::npos);
   setting.update->kind = UpdateOptions::Kind::adamw;

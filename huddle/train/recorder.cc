@@ -12,6 +12,7 @@ void Recorder::begin(const StepLoop& loop) {
     log_.warnings.push_back(
         "the model has BatchNorm, and this strategy leaves each worker its own statistics "
         "(statistics=keep, as published): average and recompute are the other choices.");
+  log_.settled = loop.settled();
   log_.payload_scale = loop.options().averaging.payload_scale;
   log_.has_own_pace = loop.traits().pace == Pace::own;
   log_.parameters = replica.parameters().numel();

@@ -89,6 +89,7 @@ Summary summarise(const std::vector<WorkerLog>& logs) {
   Summary summary;
   summary.workers = static_cast<int>(logs.size());
   summary.strategy = logs.front().strategy;
+  summary.settled = logs.front().settled;
   summary.model = logs.front().model;
   summary.optimizer = logs.front().optimizer;
   summary.steps = logs.front().steps;

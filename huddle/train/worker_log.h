@@ -17,6 +17,7 @@ namespace huddle {
 struct WorkerLog {
   // Of the run, or of what the worker attached; the summary tells worker 0's.
   std::string strategy;
+  std::string settled;
   std::string model;
   std::string optimizer;
   std::int64_t steps = 0;

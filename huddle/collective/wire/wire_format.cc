@@ -107,15 +107,18 @@ void for_blocks(std::int64_t elements, Run&& run) {
     run(begin / kInt8Block, begin, std::min(kInt8Block, elements - begin));
 }
 
-template <typename Sum, typename Take>
-void decode_int8(const at::Tensor& message, Sum* __restrict values, std::int64_t elements,
-                 Take&& take) {
-  const Int8Message from(message, elements);
-  for_blocks(elements, [&](std::int64_t block, std::int64_t begin, std::int64_t size) {
-    const Sum scale = static_cast<Sum>(from.scale(block));
-    const std::int8_t* const __restrict steps = from.steps + begin;
-    Sum* const __restrict to = values + begin;
-    for (std::int64_t i = 0; i < size; ++i) to[i] = take(to[i], static_cast<Sum>(steps[i]) * scale);
+// values[i] = take(values[i], what arrived).
+template <typename Take>
+void decode_int8(const at::Tensor& message, const at::Tensor& values, Take&& take) {
+  const Int8Message from(message, values.numel());
+  with_sum_type(values, [&]<typename Sum>(Sum) {
+    for_blocks(values.numel(), [&](std::int64_t block, std::int64_t begin, std::int64_t size) {
+      const Sum scale = static_cast<Sum>(from.scale(block));
+      const std::int8_t* const __restrict steps = from.steps + begin;
+      Sum* const __restrict to = numbers<Sum>(values) + begin;
+      for (std::int64_t i = 0; i < size; ++i)
+        to[i] = take(to[i], static_cast<Sum>(steps[i]) * scale);
+    });
   });
 }
 
@@ -159,25 +162,17 @@ void encode(WireFormat format, const at::Tensor& message, const at::Tensor& valu
 }
 
 void add_decoded(WireFormat format, const at::Tensor& values, const at::Tensor& message) {
-  if (format != WireFormat::int8) {
+  if (format == WireFormat::int8)
+    decode_int8(message, values, [](auto own, auto arrived) { return own + arrived; });
+  else
     values.add_(message);
-    return;
-  }
-  with_sum_type(values, [&]<typename Sum>(Sum) {
-    decode_int8(message, numbers<Sum>(values), values.numel(),
-                [](Sum own, Sum arrived) { return own + arrived; });
-  });
 }
 
 void decode(WireFormat format, const at::Tensor& values, const at::Tensor& message) {
-  if (format != WireFormat::int8) {
+  if (format == WireFormat::int8)
+    decode_int8(message, values, [](auto, auto arrived) { return arrived; });
+  else
     values.copy_(message);
-    return;
-  }
-  with_sum_type(values, [&]<typename Sum>(Sum) {
-    decode_int8(message, numbers<Sum>(values), values.numel(),
-                [](Sum, Sum arrived) { return arrived; });
-  });
 }
 
 }  // namespace huddle

@@ -35,6 +35,11 @@ at::ScalarType wire_type(WireFormat format, at::ScalarType sum_type);
 std::int64_t wire_size(WireFormat format, std::int64_t elements);
 std::int64_t wire_bytes(WireFormat format, at::ScalarType sum_type, std::int64_t elements);
 
+// The same over that of float32 in full, of many elements, whose scales count for nothing.
+constexpr double bytes_over_float(WireFormat format) {
+  return format == WireFormat::full ? 1 : format == WireFormat::bf16 ? 0.5 : 0.25;
+}
+
 // Where the errors of rounding go: errors += sign * (v - q(v)). Undefined: they are forgotten.
 struct Losses {
   at::Tensor errors = {};

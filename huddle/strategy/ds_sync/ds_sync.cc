@@ -17,8 +17,6 @@ namespace {
 
 using Kind = ScheduleOptions::Kind;
 
-constexpr std::string_view kAuto = "auto";
-
 // What changes the groups from step to step (schedule_kinds.h); `fixed`, the ablation, does not.
 constexpr std::array<std::pair<std::string_view, Kind>, 6> kKinds = {{{"grid", Kind::grid},
                                                                       {"rotating", Kind::rotating},
@@ -48,7 +46,8 @@ std::vector<KeyInfo> keys() {
            .help = "size of the groups of random and fixed; 0: about the square root of all",
            .maximum = 1 << 20},
           global_every_key(),
-          seed_key("of random groups")};
+          seed_key("of random groups"),
+          form_key()};
 }
 
 // Throws UsageError when a key was set that `kind` does not have.

@@ -242,7 +242,9 @@ TEST(PReduce, RefusesWhatCannotWork) {
       {"p_reduce:group=3,window=4,filter=off", "use filter=on, or leave window out"},
       {"p_reduce:weights=constant,decay=0.5", "use weights=dynamic, or leave decay out"},
       {"p_reduce:weights=constant,policy=skip", "use weights=dynamic, or leave policy out"},
-      {"p_reduce:hide=step", "add weights=constant"},
+      {"p_reduce:weights=dynamic,hide=step", "add weights=constant"},
+      {"p_reduce:form=paper,hide=step", "add weights=constant"},
+      {"p_reduce:decay=0.5", "use weights=dynamic, or leave decay out"},
   };
   for (const auto& [spec, reason] : refused)
     EXPECT_NE(refusal(spec, 8).find(reason), std::string::npos) << spec << ": " << refusal(spec, 8);

@@ -26,7 +26,8 @@ StrategyEntry sesgd_entry() {
                  .help = "size of the groups; 2: pairs",
                  .minimum = 2,
                  .maximum = 1 << 20},
-                global_every_key()}},
+                global_every_key(),
+                form_key()}},
       schedule_of);
 }
 
