@@ -68,8 +68,8 @@ Algorithm Averager::algorithm_for(const Group& group, const at::Tensor& tensor) 
 const Averager::Prepared& Averager::prepare(const Group& group, WorkerId self,
                                             const at::Tensor& tensor, GroupReduce* native) {
   check(tensor.dim() == 1 && tensor.is_contiguous(), "only flat tensors are averaged");
-  const Key key{group, tensor.numel(), tensor.scalar_type(), native != nullptr};
-  const auto found = prepared_.find(key);
+  const auto found = prepared_.find(
+      std::forward_as_tuple(group, tensor.numel(), tensor.scalar_type(), native != nullptr));
   if (found != prepared_.end()) return found->second;
   if (prepared_.size() >= kPlansKept) prepared_.clear();
   const Algorithm algorithm = algorithm_for(group, tensor);
@@ -86,6 +86,7 @@ const Averager::Prepared& Averager::prepare(const Group& group, WorkerId self,
     prepared.compiled = prepared.compiled.without_messages();
     prepared.trace = shared_trace(*native, algorithm, racks, how_.overlap);
   }
+  const Key key{group, tensor.numel(), tensor.scalar_type(), native != nullptr};
   return prepared_[key] = std::move(prepared);
 }
 

@@ -215,10 +215,14 @@ void Platform::note(const Way& way, int change, double bytes) {
 }
 
 // What all our messages on a link have of it now, where traffic that gives way takes a fair share.
-double Platform::left_of(int link) const {
+double Platform::left_of(int link) {
   const Time now = sg::Engine::get_clock();
-  const Use& use = uses_[static_cast<std::size_t>(link)];
-  const double all = network_.bandwidth(link, now);
+  Use& use = uses_[static_cast<std::size_t>(link)];
+  if (now >= use.steady_until) {
+    use.bandwidth = network_.bandwidth(link, now);
+    use.steady_until = network_.next_change(link, now);
+  }
+  const double all = use.bandwidth;
   if (use.elastic.empty()) return all;
   std::vector<double> rates;
   for (const Background& other : use.elastic)

@@ -91,6 +91,8 @@ class Platform {
 
  private:
   struct Use {
+    double bandwidth = 0;   // Network::bandwidth at this moment
+    Time steady_until = 0;  // and until then.
     double bytes = 0;
     Seconds busy = 0;
     Seconds full = 0;
@@ -110,7 +112,7 @@ class Platform {
   enum class Ending { arrived, broken };
   void end(Stream& stream, Ending ending);
   void note(const Way& way, int change, double bytes);
-  double left_of(int link) const;
+  double left_of(int link);
 
   const Cluster cluster_;
   const Network network_;
