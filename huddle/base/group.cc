@@ -25,6 +25,9 @@ bool Group::contains(WorkerId worker) const {
 }
 
 int Group::position_of(WorkerId worker) const {
+  // Where it stands in a group of everybody, which may be large.
+  const auto at_home = static_cast<std::size_t>(worker.value);
+  if (at_home < members_.size() && members_[at_home] == worker) return worker.value;
   const auto found = std::lower_bound(members_.begin(), members_.end(), worker);
   check(found != members_.end() && *found == worker, "the worker is not in the group");
   return static_cast<int>(found - members_.begin());

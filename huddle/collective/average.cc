@@ -68,8 +68,8 @@ Algorithm Averager::algorithm_for(const Group& group, const at::Tensor& tensor) 
 const Averager::Prepared& Averager::prepare(const Group& group, WorkerId self,
                                             const at::Tensor& tensor, GroupReduce* native) {
   check(tensor.dim() == 1 && tensor.is_contiguous(), "only flat tensors are averaged");
-  const Key key{group, tensor.numel(), tensor.scalar_type(), native != nullptr};
-  const auto found = prepared_.find(key);
+  const auto found = prepared_.find(
+      std::forward_as_tuple(group, tensor.numel(), tensor.scalar_type(), native != nullptr));
   if (found != prepared_.end()) return found->second;
   if (prepared_.size() >= kPlansKept) prepared_.clear();
   const Algorithm algorithm = algorithm_for(group, tensor);
@@ -86,6 +86,7 @@ const Averager::Prepared& Averager::prepare(const Group& group, WorkerId self,
     prepared.compiled = prepared.compiled.without_messages();
     prepared.trace = shared_trace(*native, algorithm, racks, how_.overlap);
   }
+  const Key key{group, tensor.numel(), tensor.scalar_type(), native != nullptr};
   return prepared_[key] = std::move(prepared);
 }
 
@@ -107,12 +108,11 @@ Exchange Averager::average(Endpoint& endpoint, const Group& group, const at::Ten
                            Sequence sequence, std::span<const double> weights) {
   check(weights.empty() || static_cast<int>(weights.size()) == group.size(),
         "an average needs one weight for each member");
-  std::vector<double> each(weights.begin(), weights.end());
-  const double divisor = each.empty() ? group.size() : 1;
-  if (each.empty()) each.assign(static_cast<std::size_t>(group.size()), 1.0);
-  if (tensor.numel() == 0 || (group.size() == 1 && each.front() == 1)) return nothing(endpoint);
+  const double divisor = weights.empty() ? group.size() : 1;
+  if (tensor.numel() == 0 || (group.size() == 1 && (weights.empty() || weights.front() == 1)))
+    return nothing(endpoint);
   if (GroupReduce* const native = native_for(endpoint, group, tensor))
-    return in_memory(endpoint, *native, group, tensor, sequence, each, divisor);
+    return in_memory(endpoint, *native, group, tensor, sequence, weights, divisor);
   const at::Tensor sum = buffer(sum_, tensor);
   const bool keeps_errors = carries_errors();
   const Losses losses{keeps_errors ? buffer(errors_, tensor).zero_() : at::Tensor()};
@@ -164,10 +164,8 @@ Exchange Averager::form_mean(Endpoint& endpoint, const Group& group, const at::T
   contribute(mean, sent, 1);
   if (sent.numel() == 0 || group.size() == 1) return nothing(endpoint);
   GroupReduce* const native = native_for(endpoint, group, sent);
-  if (native != nullptr && mean.scalar_type() == sent.scalar_type()) {
-    const std::vector<double> each(static_cast<std::size_t>(group.size()), 1.0);
-    return in_memory(endpoint, *native, group, mean, sequence, each, group.size());
-  }
+  if (native != nullptr && mean.scalar_type() == sent.scalar_type())
+    return in_memory(endpoint, *native, group, mean, sequence, {}, group.size());
   // Numbers of bfloat16 are too coarse to hold what they lose.
   const bool keeps_errors = carries_errors() && mean.scalar_type() == sent.scalar_type();
   const Losses losses{keeps_errors ? sent : at::Tensor(), -1};
@@ -196,7 +194,7 @@ at::Tensor Averager::buffer(at::Tensor& kept, const at::Tensor& like) const {
   const at::ScalarType type = sum_type(like.scalar_type());
   if (!kept.defined() || kept.numel() < like.numel() || kept.scalar_type() != type)
     kept = at::empty({like.numel()}, like.options().dtype(type).requires_grad(false));
-  return kept.narrow(0, 0, like.numel());
+  return kept.numel() == like.numel() ? kept : kept.narrow(0, 0, like.numel());
 }
 
 Exchange Averager::in_memory(Endpoint& endpoint, GroupReduce& native, const Group& group,
@@ -207,13 +205,15 @@ Exchange Averager::in_memory(Endpoint& endpoint, GroupReduce& native, const Grou
   const int segments = prepared.segments;
   const std::int64_t largest_segment = (elements + segments - 1) / segments;
   const int pieces = static_cast<int>((largest_segment + kBlockElements - 1) / kBlockElements);
+  std::vector<double> each(weights.begin(), weights.end());
+  if (each.empty()) each.assign(static_cast<std::size_t>(group.size()), 1.0);
   const auto combine = [&](int block, std::span<at::Tensor> members) {
     const int segment = block / pieces;
     const int piece = block % pieces;
     const std::int64_t begin = elements * segment / segments;
     const std::int64_t size = elements * (segment + 1) / segments - begin;
     const Stretch stretch{begin + size * piece / pieces, begin + size * (piece + 1) / pieces};
-    combine_in_order(prepared.trace->orders[static_cast<std::size_t>(segment)], members, weights,
+    combine_in_order(prepared.trace->orders[static_cast<std::size_t>(segment)], members, each,
                      divisor, stretch, block_buffers_);
   };
   Exchange exchange;

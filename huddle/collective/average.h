@@ -10,6 +10,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -115,7 +116,7 @@ class Averager {
 
   const Averaging how_;
   const Lane lane_;
-  std::map<Key, Prepared> prepared_;
+  std::map<Key, Prepared, std::less<>> prepared_;
   at::Tensor sum_;
   at::Tensor errors_;  // Of rounding, where they are kept.
   Scratch scratch_;

@@ -3,9 +3,11 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <array>
 #include <compare>
-#include <deque>
+#include <cstddef>
 #include <map>
+#include <memory_resource>
 #include <utility>
 
 #include "huddle/base/error.h"
@@ -37,10 +39,11 @@ class Execution {
         is_narrow_(wire.format != WireFormat::full),
         wire_type_(wire_type(wire.format, values.scalar_type())),
         scratch_(scratch) {
-    states_.resize(compiled.messages.size());
     for (std::size_t i = 0; i < states_.size(); ++i)
       states_[i].waits_for = compiled.messages[i].waits_for;
-    queues_.resize(compiled.queues.size());
+    may_start_.reserve(2 * queues_.size());
+    fronts_.reserve(queues_.size());
+    awaited_.reserve(1 + queues_.size());
     for (std::size_t queue = 0; queue < queues_.size(); ++queue)
       may_start_.push_back(static_cast<int>(queue));
     for (std::size_t buffer = 0; buffer < scratch.size(); ++buffer)
@@ -58,9 +61,7 @@ class Execution {
       check(!fronts_.empty(), "a plan cannot go on: its messages wait for one another");
       // First: the death of a member explains whatever else has failed.
       awaited_.assign(1, &losses);
-      for (const Front& front : fronts_)
-        awaited_.push_back(
-            &queues_[static_cast<std::size_t>(front.queue)].under_way.front().pending);
+      for (const Front& front : fronts_) awaited_.push_back(&first_state_of(front.queue).pending);
       const std::size_t index = wait_any(awaited_, deadline);
       if (index == 0) losses.wait(deadline);  // Throws.
       take_front(index - 1, deadline);
@@ -71,36 +72,42 @@ class Execution {
   }
 
   void give_up() {
-    for (Queue& queue : queues_)
-      for (UnderWay& each : queue.under_way) each.pending.cancel();
+    for (State& state : states_) state.pending.cancel();
   }
 
  private:
-  struct UnderWay {
-    int message;
-    int started;  // How many messages had been started before it.
-    Pending pending;
-  };
-
   struct Front {
-    int started;  // Of its first message under way.
+    int started;  // How many messages had been started before the queue's first under way.
     int queue;
     auto operator<=>(const Front&) const = default;
   };
 
-  // How far a queue of the plan has come. Both ends start its messages in order, and agree by
-  // that on which is which; they end in order, so only the first under way is waited for.
+  // How far a queue of the plan has come: its messages from `first` up to `next` are under way.
+  // Both ends start them in order, and agree by that on which is which; they end in order, so only
+  // the first is waited for.
   struct Queue {
+    std::size_t first = 0;
     std::size_t next = 0;
-    std::deque<UnderWay> under_way;
     std::int64_t elements_under_way = 0;
+
+    std::size_t messages_under_way() const { return next - first; }
   };
 
+  // Of one message.
   struct State {
     int waits_for = 0;
-    bool arrived = false;
     int scratch = -1;
+    int started = 0;  // How many messages had been started before it.
+    bool arrived = false;
+    Pending pending;
   };
+
+  // The number of the first message under way in a queue.
+  int first_of(int queue) const {
+    return compiled_
+        .queues[static_cast<std::size_t>(queue)][queues_[static_cast<std::size_t>(queue)].first];
+  }
+  State& first_state_of(int queue) { return states_[static_cast<std::size_t>(first_of(queue))]; }
 
   void start_next(int number) {
     Queue& queue = queues_[static_cast<std::size_t>(number)];
@@ -113,15 +120,16 @@ class Execution {
       // What is only to be added may arrive early; what is sent or overwritten must be left alone
       // by everybody else.
       if (message.verb != Verb::add && state.waits_for > 0) return;
-      if (queue.under_way.empty()) fronts_.push_back({started_, number});
-      queue.under_way.push_back({index, started_++, start(message, state)});
+      if (queue.messages_under_way() == 0) fronts_.push_back({started_, number});
+      state.started = started_++;
+      state.pending = start(message, state);
       ++queue.next;
       queue.elements_under_way += message.size();
     }
   }
 
   bool is_full(const Queue& queue, const Message& next) const {
-    const std::size_t messages = queue.under_way.size();
+    const std::size_t messages = queue.messages_under_way();
     return (messages >= kMostMessages && !compiled_.is_cut_to_travel) ||
            (messages >= kWindowMessages &&
             queue.elements_under_way + next.size() > kWindowElements);
@@ -131,19 +139,19 @@ class Execution {
   void take_front(std::size_t front, Deadline deadline) {
     const int number = fronts_[front].queue;
     Queue& queue = queues_[static_cast<std::size_t>(number)];
-    UnderWay arrived = std::move(queue.under_way.front());
-    queue.under_way.pop_front();
+    const int message = first_of(number);
+    Pending arrived = std::move(first_state_of(number).pending);
+    ++queue.first;
     fronts_.erase(fronts_.begin() + static_cast<std::ptrdiff_t>(front));
-    if (!queue.under_way.empty()) {
-      const Front next{queue.under_way.front().started, number};
+    if (queue.messages_under_way() > 0) {
+      const Front next{first_state_of(number).started, number};
       fronts_.insert(std::lower_bound(fronts_.begin(), fronts_.end(), next), next);
     }
-    const Time first_bytes = arrived.pending.first_bytes();
-    arrived.pending.wait(deadline);
-    queue.elements_under_way -=
-        compiled_.messages[static_cast<std::size_t>(arrived.message)].size();
+    const Time first_bytes = arrived.first_bytes();
+    arrived.wait(deadline);
+    queue.elements_under_way -= compiled_.messages[static_cast<std::size_t>(message)].size();
     may_start_.push_back(number);
-    arrive(arrived.message, first_bytes);
+    arrive(message, first_bytes);
   }
 
   Pending start(const Message& message, State& state) {
@@ -183,10 +191,10 @@ class Execution {
 
   // The message has arrived and nothing that came before it is in the way.
   void end(int index) {
-    std::vector<int> ready{index};
-    while (!ready.empty()) {
-      const int current = ready.back();
-      ready.pop_back();
+    ready_.push_back(index);
+    while (!ready_.empty()) {
+      const int current = ready_.back();
+      ready_.pop_back();
       const Message& message = compiled_.messages[static_cast<std::size_t>(current)];
       State& state = states_[static_cast<std::size_t>(current)];
       if (state.scratch >= 0) {
@@ -201,7 +209,7 @@ class Execution {
         State& woken = states_[static_cast<std::size_t>(later)];
         if (--woken.waits_for > 0) continue;
         if (woken.arrived)
-          ready.push_back(later);
+          ready_.push_back(later);
         else
           may_start_.push_back(compiled_.messages[static_cast<std::size_t>(later)].queue);
       }
@@ -213,7 +221,8 @@ class Execution {
     return begin == 0 && end == tensor.numel() ? tensor : tensor.narrow(0, begin, end - begin);
   }
   at::Tensor stretch_of(const Message& message) {
-    if (!values_.is_meta()) return part(values_, message.begin, message.end);
+    const bool is_whole = message.size() == values_.numel() && !is_narrow_;
+    if (!values_.is_meta() || is_whole) return part(values_, message.begin, message.end);
     const std::int64_t size = wire_size(wire_.format, message.size());
     at::Tensor& blank = blanks_[size];
     if (!blank.defined()) blank = at::empty({size}, values_.options().dtype(wire_type_));
@@ -244,13 +253,21 @@ class Execution {
   const bool is_narrow_;
   const at::ScalarType wire_type_;
   Scratch& scratch_;
-  std::map<std::int64_t, at::Tensor> blanks_;  // By size: what has no numbers needs no place.
-  std::vector<int> free_scratch_;
-  std::vector<State> states_;
-  std::deque<Queue> queues_;    // In a fixed order, in which they start.
-  std::vector<int> may_start_;  // The queues whose next message may have become possible.
-  std::vector<Front> fronts_;   // In order: the queues that have something under way.
-  std::vector<Pending*> awaited_;
+
+  // What follows lies side by side on the worker's stack where the plan is small: thousands of
+  // simulated workers take turns, and whatever one of them touches was cold.
+  std::array<std::byte, 768> place_;
+  std::pmr::monotonic_buffer_resource memory_{place_.data(), place_.size()};
+  std::pmr::vector<State> states_{compiled_.messages.size(), &memory_};
+  std::pmr::vector<Queue> queues_{compiled_.queues.size(), &memory_};  // They start in this order.
+  std::pmr::vector<Front> fronts_{&memory_};  // In order: the queues with something under way.
+  std::pmr::vector<Pending*> awaited_{&memory_};
+  std::pmr::vector<int> may_start_{
+      &memory_};  // Queues whose next message may have become possible.
+  std::pmr::vector<int> free_scratch_{&memory_};
+  std::pmr::vector<int> ready_{&memory_};  // Messages that end now; empty between calls.
+  std::pmr::map<std::int64_t, at::Tensor> blanks_{
+      &memory_};  // By size: without numbers one will do.
   int started_ = 0;
   std::size_t ended_ = 0;  // Since the main loop last looked.
   Exchange exchange_;

@@ -23,7 +23,7 @@ bool takes(const StrategyEntry& entry, const char* key) {
 }
 
 // All strategies. A new one adds a line.
-std::vector<StrategyEntry> entries() {
+std::vector<StrategyEntry> make_entries() {
   std::vector<StrategyEntry> entries = {bsp_entry(),   ds_sync_entry(),       sesgd_entry(),
                                         asp_entry(),   ssp_entry(),           ad_psgd_entry(),
                                         eager_entry(), random_groups_entry(), p_reduce_entry()};
@@ -32,6 +32,12 @@ std::vector<StrategyEntry> entries() {
     if (!takes(entry, "warmup") && entry.info.name != "bsp")
       entry.info.keys.push_back(warmup_key());
   }
+  return entries;
+}
+
+// Each worker of a run asks for them, so the table is made once.
+const std::vector<StrategyEntry>& entries() {
+  static const std::vector<StrategyEntry> entries = make_entries();
   return entries;
 }
 
@@ -46,14 +52,14 @@ void refuse_balance(const StrategyEntry& entry) {
 }
 
 // The entry that `spec` names and its options, all validated.
-std::pair<StrategyEntry, Options> resolve(std::string_view spec) {
+std::pair<const StrategyEntry&, Options> resolve(std::string_view spec) {
   const Spec parsed = parse_spec(spec);
-  const SpecInfo info = find_info("strategy", known_strategies(), parsed.name);
-  for (StrategyEntry& entry : entries()) {
-    if (entry.info.name != info.name) continue;
+  for (const StrategyEntry& entry : entries()) {
+    if (entry.info.name != parsed.name) continue;
     if (parsed.values.contains("balance") && !takes(entry, "balance")) refuse_balance(entry);
     return {entry, Options("strategy", entry.info, parsed)};
   }
+  find_info("strategy", known_strategies(), parsed.name);  // Throws.
   throw LogicError("a known strategy has no entry");
 }
 

@@ -1,5 +1,7 @@
 #include "huddle/strategy/scheduled.h"
 
+#include <utility>
+
 #include "huddle/replica/averages_in_flight.h"
 #include "huddle/strategy/lanes.h"
 
@@ -24,7 +26,7 @@ class ScheduledAveraging final : public Strategy {
   }
 
   void before_forward(Step step) override {
-    if (options_.order == ScheduledOptions::Order::before) average_models(step);
+    if (options_.order == ScheduledOptions::Order::before) average_models(step, group_of(step));
   }
 
   // This layer's weights are free once its backward is done: step them and let them travel.
@@ -40,8 +42,9 @@ class ScheduledAveraging final : public Strategy {
   Update before_update(Step) override { return overlaps_ ? Update::done : Update::apply; }
 
   Outcome parameters_updated(Step step) override {
-    if (options_.order == ScheduledOptions::Order::after) average_models(step);
-    return {.group = group_of(step), .progress = static_cast<double>(step.value + 1)};
+    Group group = group_of(step);
+    if (options_.order == ScheduledOptions::Order::after) average_models(step, group);
+    return {.group = std::move(group), .progress = static_cast<double>(step.value + 1)};
   }
 
   std::map<std::string, double> figures() const override {
@@ -62,18 +65,16 @@ class ScheduledAveraging final : public Strategy {
   }
 
   // x_i <- mean of x_j over the group; what already travels beside backward lands here.
-  void average_models(Step step) {
+  void average_models(Step step, const Group& group) {
     if (!schedule_.meeting(step)) return;
     const Time from = endpoint_.now();
     if (!overlaps_)
       for (const Bucket& bucket : replica_.buckets())
-        in_flight_.run([&](Endpoint& endpoint) {
-          return models_.model(endpoint, group_of(step), step.value, bucket);
-        });
+        in_flight_.run(
+            [&](Endpoint& endpoint) { return models_.model(endpoint, group, step.value, bucket); });
     in_flight_.land();
-    in_flight_.run([&](Endpoint& endpoint) {
-      return models_.statistics(endpoint, group_of(step), step.value);
-    });
+    in_flight_.run(
+        [&](Endpoint& endpoint) { return models_.statistics(endpoint, group, step.value); });
     in_flight_.settle(from);
     if (options_.slots == SlotPolicy::reset) replica_.reset_slots();
   }

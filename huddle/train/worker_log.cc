@@ -58,7 +58,7 @@ StepRecord WorkerLog::add(WorkerId worker, StepTaken taken, const std::optional<
                   .time = taken.traffic.time,
                   .bytes_sent = std::llround(bytes),
                   .messages_sent = taken.traffic.messages_sent,
-                  .group = taken.outcome.group,
+                  .group = std::move(taken.outcome.group),
                   .meeting = taken.outcome.meeting,
                   .began = taken.begin,
                   .ended = taken.end,

@@ -59,14 +59,13 @@ Platform::Platform(const Cluster& cluster, const LinkLoadObserver& observer)
       [this](resource::NetworkAction& message, resource::Action::State) {
         // SimGrid's public headers do not say that a NetworkAction is an Action, which it is.
         const auto& action = reinterpret_cast<const resource::Action&>(message);
-        const auto found = flights_.find(action.get_activity());
         const bool failed = action.get_state() == resource::Action::State::FAILED;
-        if (found == flights_.end() ||
-            (!failed && action.get_state() != resource::Action::State::FINISHED))
-          return;
-        Flight flight = std::move(found->second);
-        flights_.erase(found);
-        end(std::move(flight), failed ? Ending::broken : Ending::arrived);
+        if (!failed && action.get_state() != resource::Action::State::FINISHED) return;
+        const auto found = under_way_.find(action.get_activity());
+        if (found == under_way_.end()) return;
+        Stream& stream = *found->second;
+        under_way_.erase(found);
+        end(stream, failed ? Ending::broken : Ending::arrived);
       });
 }
 
@@ -105,7 +104,7 @@ void Platform::make_delays() {
                 ->seal();
 }
 
-const Platform::Way& Platform::way(WorkerId from, WorkerId to) {
+Platform::Way& Platform::way(WorkerId from, WorkerId to) {
   const std::uint64_t key =
       static_cast<std::uint64_t>(from.value) << 32 | static_cast<std::uint32_t>(to.value);
   const auto [entry, is_new] = ways_.try_emplace(key);
@@ -137,72 +136,70 @@ bool Platform::is_cut(const Way& way) const {
          });
 }
 
-void Platform::send(const Stream& stream, double bytes, Ended ended) {
-  Flight flight{stream, bytes, std::move(ended)};
-  const auto [queue, is_idle] = queues_.try_emplace(stream);
-  if (is_idle) {
-    start(std::move(flight));
-    return;
-  }
-  if (!queue->second) queue->second = std::make_unique<std::deque<Flight>>();
-  queue->second->push_back(std::move(flight));
+Platform::Stream& Platform::stream(Way& way, Lane lane) {
+  for (Stream& stream : way.streams)
+    if (stream.lane == lane) return stream;
+  return way.streams.emplace_front(way, lane);
 }
 
-void Platform::start(Flight flight) {
-  const Way& way = *flight.stream.way;
-  flight.begin = sg::Engine::get_clock();
-  if (watch_) watch_->before_start(way.route.links);
-  note(way, 1, 0);
-  soon([this, flight = std::move(flight)]() mutable {  // Called once.
-    const Way& of_it = *flight.stream.way;
-    if (is_cut(of_it)) {  // SimGrid would fail it before we know its name.
-      end(std::move(flight), Ending::broken);
-      return;
-    }
-    note(of_it, 0, flight.bytes);
-    const sg::CommPtr message = sg::Comm::sendto_init(host(of_it.from), host(of_it.to));
-    message->set_payload_size(static_cast<std::uint64_t>(std::max(1.0, std::round(flight.bytes))));
-    message->detach();
-    flights_[message->get_impl()] = std::move(flight);
-  });
+void Platform::send(Stream& stream, double bytes, Arrived arrived) {
+  const bool is_idle = stream.flights.empty();
+  stream.flights.push({bytes, std::move(arrived)});
+  if (is_idle) start_first(stream);
+}
+
+void Platform::start_first(Stream& stream) {
+  stream.flights.front().begin = sg::Engine::get_clock();
+  if (watch_) watch_->before_start(stream.way.route.links);
+  note(stream.way, 1, 0);
+  soon([this, &stream] { depart(stream); });
+}
+
+void Platform::depart(Stream& stream) {
+  const Way& way = stream.way;
+  const double bytes = stream.flights.front().bytes;
+  if (is_cut(way)) {  // SimGrid would fail it before we know its name.
+    end(stream, Ending::broken);
+    return;
+  }
+  note(way, 0, bytes);
+  const sg::CommPtr message = sg::Comm::sendto_init(host(way.from), host(way.to));
+  message->set_payload_size(static_cast<std::uint64_t>(std::max(1.0, std::round(bytes))));
+  message->detach();
+  under_way_[message->get_impl()] = &stream;
 }
 
 void Platform::soon(std::function<void()> call) {
-  if (sg::Actor::is_maestro()) {
+  if (sg::Actor::is_maestro())
     call();
-    return;
-  }
+  else
+    when_all_rest(std::move(call));
+}
+
+void Platform::when_all_rest(std::function<void()> call) {
   if (to_do_.empty())
     simgrid::kernel::timer::Timer::set(sg::Engine::get_clock(), [this] {
-      while (!to_do_.empty()) {
-        const std::function<void()> next = std::move(to_do_.front());
-        to_do_.pop_front();
-        next();
-      }
+      while (!to_do_.empty()) to_do_.pop()();
     });
-  to_do_.push_back(std::move(call));
+  to_do_.push(std::move(call));
 }
 
 // The last byte has passed all links.
-void Platform::end(Flight flight, Ending ending) {
-  const Way& way = *flight.stream.way;
+void Platform::end(Stream& stream, Ending ending) {
+  const Way& way = stream.way;
   if (watch_) watch_->before_end(way.route.links);
   note(way, -1, 0);
-  const Time first_bytes = flight.begin + way.route.latency;
-  const auto queue = queues_.find(flight.stream);
-  if (!queue->second || queue->second->empty()) {
-    queues_.erase(queue);
-  } else {
-    Flight next = std::move(queue->second->front());
-    queue->second->pop_front();
-    start(std::move(next));  // Which breaks too, where the link was cut.
-  }
+  Flight flight = stream.flights.pop();
+  if (!stream.flights.empty()) start_first(stream);  // Which breaks too, where the link was cut.
+  const auto tell = [arrived = std::move(flight.arrived),
+                     first_bytes = flight.begin + way.route.latency,
+                     broken = ending == Ending::broken] {
+    arrived({first_bytes, sg::Engine::get_clock(), broken});
+  };
   if (ending == Ending::broken || way.latency_after == 0)
-    flight.ended(ending, first_bytes);
+    tell();
   else
-    simgrid::kernel::timer::Timer::set(
-        sg::Engine::get_clock() + way.latency_after,
-        [ended = std::move(flight.ended), first_bytes] { ended(Ending::arrived, first_bytes); });
+    simgrid::kernel::timer::Timer::set(sg::Engine::get_clock() + way.latency_after, tell);
 }
 
 void Platform::note(const Way& way, int change, double bytes) {
@@ -218,10 +215,15 @@ void Platform::note(const Way& way, int change, double bytes) {
 }
 
 // What all our messages on a link have of it now, where traffic that gives way takes a fair share.
-double Platform::left_of(int link) const {
+double Platform::left_of(int link) {
   const Time now = sg::Engine::get_clock();
-  const Use& use = uses_[static_cast<std::size_t>(link)];
-  const double all = network_.bandwidth(link, now);
+  Use& use = uses_[static_cast<std::size_t>(link)];
+  if (now >= use.steady_until) {
+    use.bandwidth = network_.bandwidth(link, now);
+    use.steady_until = network_.next_change(link, now);
+  }
+  const double all = use.bandwidth;
+  if (use.elastic.empty()) return all;
   std::vector<double> rates;
   for (const Background& other : use.elastic)
     if (other.from <= now && now < other.until) rates.push_back(other.bytes_per_second);

@@ -12,17 +12,18 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <forward_list>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <simgrid/s4u.hpp>
 #include <unordered_map>
 #include <vector>
 
+#include "huddle/base/fifo.h"
 #include "huddle/cluster/network.h"
 #include "huddle/record/record.h"
+#include "huddle/transport/local/scheduler.h"
 #include "huddle/transport/sim/link_watch.h"
 #include "huddle/transport/tag.h"
 
@@ -40,37 +41,47 @@ class Platform {
     return hosts_[static_cast<std::size_t>(worker.value)];
   }
 
+  // What is called when a message has arrived.
+  using Arrived = std::function<void(const Scheduler::Arrival&)>;
+
+  struct Flight {
+    double bytes = 0;
+    Arrived arrived;
+    Time begin = 0;
+  };
+
+  // The messages of one lane from one worker to another: the first is under way, each of the others
+  // begins when the one before it has been sent, as on a connection.
+  struct Way;
+  struct Stream {
+    const Way& way;
+    const Lane lane;
+    Fifo<Flight> flights = {};
+  };
+
+  // How messages get from one worker to another. Stays valid, like its streams.
   struct Way {
     WorkerId from;
     WorkerId to;
     Network::Route route;
     Seconds latency_after = 0;  // What SimGrid does not add by itself.
+    std::forward_list<Stream> streams = {};
   };
-
-  // One of the streams from one worker to another: a message of a stream begins when the one before
-  // it has been sent, as on a connection.
-  struct Stream {
-    const Way* way = nullptr;
-    Lane lane;
-    auto operator<=>(const Stream&) const = default;
-  };
-
-  // How messages get from one worker to another. Stays valid.
-  const Way& way(WorkerId from, WorkerId to);
+  Way& way(WorkerId from, WorkerId to);
   bool is_cut(const Way& way) const;
+  Stream& stream(Way& way, Lane lane);
 
-  enum class Ending { arrived, broken };
-  using Ended = std::function<void(Ending, Time first_bytes)>;
-
-  // Sends so many bytes and calls `ended` when the last has arrived, from outside all actors.
+  // Sends so many bytes and calls `arrived` when the last has arrived, from outside all actors.
   // REQUIRES: the way has links.
-  void send(const Stream& stream, double bytes, Ended ended);
-  bool is_busy(const Stream& stream) const { return queues_.contains(stream); }
+  void send(Stream& stream, double bytes, Arrived arrived);
 
   // Has SimGrid make this call into SimGrid, at this moment of virtual time and after all actors
   // that still run in it: an actor that made it would be set aside for each call, let others run,
   // and find its memory cold when it goes on.
   void soon(std::function<void()> call);
+
+  // Likewise, and after all calls into SimGrid that actors have made.
+  void when_all_rest(std::function<void()> call);
 
   // Runs until all actors have ended.
   void run() { engine_->run(); }
@@ -80,6 +91,8 @@ class Platform {
 
  private:
   struct Use {
+    double bandwidth = 0;   // Network::bandwidth at this moment
+    Time steady_until = 0;  // and until then.
     double bytes = 0;
     Seconds busy = 0;
     Seconds full = 0;
@@ -87,13 +100,6 @@ class Platform {
     Time since = 0;
     std::vector<Background> elastic;  // Other traffic on it, which gives way.
   };
-  struct Flight {
-    Stream stream;
-    double bytes = 0;
-    Ended ended;
-    Time begin = 0;
-  };
-
   void start_engine();
   void make_links();
   void make_delays();
@@ -101,10 +107,12 @@ class Platform {
                  Seconds latency);
   void start_link_changes();
   void start_background(const Background& background, int link);
-  void start(Flight flight);
-  void end(Flight flight, Ending ending);
+  void start_first(Stream& stream);
+  void depart(Stream& stream);
+  enum class Ending { arrived, broken };
+  void end(Stream& stream, Ending ending);
   void note(const Way& way, int change, double bytes);
-  double left_of(int link) const;
+  double left_of(int link);
 
   const Cluster cluster_;
   const Network network_;
@@ -114,11 +122,10 @@ class Platform {
   std::vector<simgrid::s4u::Link*> links_;
   std::map<Seconds, simgrid::s4u::Link*> delays_;  // By latency; for the model tcp.
   std::unordered_map<std::uint64_t, Way> ways_;
-  std::unordered_map<const void*, Flight> flights_;  // By SimGrid's name for the message.
-  std::map<Stream, std::unique_ptr<std::deque<Flight>>> queues_;  // Behind the one under way.
-  std::deque<std::function<void()>> to_do_;                       // Soon.
-  std::vector<Use> uses_;                                         // By link.
-  std::optional<LinkWatch> watch_;                                // Where somebody is told.
+  std::unordered_map<const void*, Stream*> under_way_;  // By SimGrid's name for the message.
+  Fifo<std::function<void()>> to_do_;                   // When all rest.
+  std::vector<Use> uses_;                               // By link.
+  std::optional<LinkWatch> watch_;                      // Where somebody is told.
   int backgrounds_ = 0;
 };
 

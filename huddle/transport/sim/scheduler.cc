@@ -50,26 +50,26 @@ void SimScheduler::lock() {
 }
 
 void SimScheduler::rest(WorkerId worker, Time until) {
-  Bell bell;
-  if (spare_bells_.empty()) {
-    bell = sg::Semaphore::create(0);
-  } else {
-    bell = std::move(spare_bells_.back());
-    spare_bells_.pop_back();
-  }
   Resting& resting = resting_[static_cast<std::size_t>(worker.value)];
-  resting.sleepers.push_back({bell, until});
+  resting.sleepers.push_back({sg::Actor::self(), until});
   set_alarm(resting, until);
-  switching([&] { bell->acquire(); });
-  spare_bells_.push_back(std::move(bell));
+  switching([] { sg::this_actor::suspend(); });
   lock();
 }
 
 void SimScheduler::wake(WorkerId worker) {
   auto& sleepers = resting_[static_cast<std::size_t>(worker.value)].sleepers;
-  for (Sleeper& sleeper : sleepers)
-    platform_.soon([bell = std::move(sleeper.bell)] { bell->release(); });
+  for (const Sleeper& sleeper : sleepers)
+    platform_.soon([this, actor = sleeper.actor] { resume(*actor); });
   sleepers.clear();
+}
+
+// SimGrid suspends an actor a little after that has called, and lets others go on in between.
+void SimScheduler::resume(sg::Actor& actor) {
+  if (actor.is_suspended())
+    actor.resume();
+  else
+    platform_.when_all_rest([&actor] { actor.resume(); });
 }
 
 // One alarm a worker, which may ring too early: most rest until a deadline that never comes, and
@@ -84,7 +84,7 @@ void SimScheduler::set_alarm(Resting& resting, Time until) {
     const auto late = std::partition(resting.sleepers.begin(), resting.sleepers.end(),
                                      [this](const Sleeper& each) { return each.until > now(); });
     for (auto sleeper = late; sleeper != resting.sleepers.end(); ++sleeper)
-      sleeper->bell->release();
+      sleeper->actor->resume();
     resting.sleepers.erase(late, resting.sleepers.end());
     for (const Sleeper& sleeper : resting.sleepers) set_alarm(resting, sleeper.until);
   });
@@ -106,23 +106,18 @@ std::optional<Scheduler::Arrival> SimScheduler::carry(const Parcel& parcel,
                                                       std::function<void(const Arrival&)> arrived) {
   const Time begin = now();
   if (parcel.lane == kMeasureLane) return Arrival{begin, begin};
-  const Platform::Way& way = platform_.way(parcel.from, parcel.to);
+  Platform::Way& way = platform_.way(parcel.from, parcel.to);
   if (platform_.is_cut(way)) return Arrival{begin, begin, true};
-  const Platform::Stream stream{&way, parcel.lane};
+  Platform::Stream& stream = platform_.stream(way, parcel.lane);
   const double bytes = parcel.bytes * payload_scale_;
   // Control messages are a handful of bytes: they take their latency, from the moment they are
   // sent. Payload begins to travel when both ends are there, as large messages do.
   const bool is_control = parcel.kind == Kind::control;
-  if (is_control || way.route.links.empty() || (bytes < 0.5 && !platform_.is_busy(stream))) {
+  if (is_control || way.route.links.empty() || (bytes < 0.5 && stream.flights.empty())) {
     const Time end = std::max(begin, (is_control ? parcel.sent : begin) + way.route.latency);
     return Arrival{end, end};
   }
-  Platform::Ended ended = [this, arrived = std::move(arrived)](Platform::Ending ending,
-                                                               Time first_bytes) {
-    lock();
-    arrived({first_bytes, now(), ending == Platform::Ending::broken});
-  };
-  platform_.send(stream, bytes, std::move(ended));
+  platform_.send(stream, bytes, std::move(arrived));
   return std::nullopt;
 }
 

@@ -39,11 +39,10 @@ class SimScheduler final : public Scheduler {
   bool is_virtual() const override { return true; }
 
  private:
-  using Bell = simgrid::s4u::SemaphorePtr;
   using Alarm = simgrid::kernel::timer::Timer;
 
   struct Sleeper {
-    Bell bell;
+    simgrid::s4u::Actor* actor = nullptr;  // There as long as it rests.
     Time until = 0;
   };
 
@@ -54,13 +53,13 @@ class SimScheduler final : public Scheduler {
     Time alarm_at = kForever;
   };
   void set_alarm(Resting& resting, Time until);
+  void resume(simgrid::s4u::Actor& actor);
 
   Platform& platform_;
   const PayloadScale payload_scale_;
   std::function<void()> told_;
   std::atomic<bool> is_interrupted_{false};
   std::vector<Resting> resting_;  // By worker; the last place is the engine's own.
-  std::vector<Bell> spare_bells_;
 };
 
 }  // namespace huddle
