@@ -103,7 +103,7 @@ class Job {
 
   void collect() {
     for (std::size_t i = 0; i < running_.size();) {
-      const std::optional<WorkerEnd> end = running_[i]->end();
+      const std::optional<ProcessEnd> end = running_[i]->end();
       if (!end) {
         ++i;
         continue;
@@ -126,7 +126,7 @@ class Job {
   void decide() {
     const Seconds now = steady_seconds();
     const bool has_purpose = std::ranges::none_of(
-        end_.ends, [](const WorkerEnd& end) { return end.worker == 0 || end.is_refused(); });
+        end_.ends, [](const ProcessEnd& end) { return end.worker == 0 || end.is_refused(); });
     if (!has_purpose && ask_at_ == kNever) ask_at_ = now + grace_;
     if (now >= ask_at_ && !was_asked_ && !end_.is_interrupted) {
       was_asked_ = true;

@@ -12,11 +12,11 @@ constexpr int kInterrupted = 130;
 constexpr int kSshFailed = 255;
 
 bool is_finished(const JobEnd& job) {
-  return std::ranges::any_of(job.ends,
-                             [](const WorkerEnd& end) { return end.worker == 0 && end.is_good(); });
+  return std::ranges::any_of(
+      job.ends, [](const ProcessEnd& end) { return end.worker == 0 && end.is_good(); });
 }
 
-std::string described(const WorkerEnd& end) {
+std::string described(const ProcessEnd& end) {
   if (end.signal != 0)
     return concat("was killed by signal ", end.signal, " (", strsignal(end.signal), ")");
   return concat("ended with exit status ", end.exit_status,
@@ -24,7 +24,7 @@ std::string described(const WorkerEnd& end) {
 }
 
 // Programs give the reason themselves where they end with 1 or 2.
-bool has_told(const WorkerEnd& end) {
+bool has_told(const ProcessEnd& end) {
   return end.signal == 0 && (end.exit_status == 1 || end.exit_status == 2);
 }
 
@@ -32,18 +32,18 @@ bool has_told(const WorkerEnd& end) {
 
 int exit_status_of(const JobEnd& job) {
   if (is_finished(job)) return 0;
-  if (job.is_interrupted || std::ranges::any_of(job.ends, [](const WorkerEnd& end) {
+  if (job.is_interrupted || std::ranges::any_of(job.ends, [](const ProcessEnd& end) {
         return end.worker == 0 && !end.was_asked && end.exit_status == kInterrupted;
       }))
     return kInterrupted;
-  return std::ranges::any_of(job.ends, &WorkerEnd::is_refused) ? 2 : 1;
+  return std::ranges::any_of(job.ends, &ProcessEnd::is_refused) ? 2 : 1;
 }
 
 std::vector<std::string> closing_words(const JobEnd& job) {
   const bool is_whole = is_finished(job);
   std::vector<std::string> words;
   std::vector<std::string> asked;
-  for (const WorkerEnd& end : job.ends) {
+  for (const ProcessEnd& end : job.ends) {
     const std::string name = concat("worker ", end.worker);
     if (end.was_asked)
       asked.push_back(std::to_string(end.worker));

@@ -7,7 +7,7 @@
 
 namespace huddle {
 
-struct WorkerEnd {
+struct ProcessEnd {
   int worker = 0;
   int exit_status = 0;
   int signal = 0;          // That ended it; 0: it exited by itself.
@@ -19,8 +19,8 @@ struct WorkerEnd {
 };
 
 struct JobEnd {
-  std::vector<WorkerEnd> ends;  // Of all workers, in the order in which they came.
-  bool is_interrupted = false;  // By the user.
+  std::vector<ProcessEnd> ends;  // Of all workers, in the order in which they came.
+  bool is_interrupted = false;   // By the user.
 };
 
 // 0: worker 0 ended well, since it gathers the results of all; 130: interrupted; 2: wrong usage; 1:

@@ -122,7 +122,7 @@ std::string WorkerProcess::read() {
   return said;
 }
 
-std::optional<WorkerEnd> WorkerProcess::end() {
+std::optional<ProcessEnd> WorkerProcess::end() {
   siginfo_t info{};
   if (waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       info.si_pid == 0)
@@ -133,9 +133,9 @@ std::optional<WorkerEnd> WorkerProcess::end() {
   while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
   }
   process_ = 0;
-  WorkerEnd end{.worker = worker_,
-                .exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
-                .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+  ProcessEnd end{.worker = worker_,
+                 .exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+                 .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
   const int shells_signal = end.exit_status - 128;  // As a shell tells of it.
   if (is_remote_ && shells_signal > 0 && shells_signal <= kMostSignals && shells_signal != SIGINT) {
     end.signal = shells_signal;

@@ -46,7 +46,7 @@ class WorkerProcess {
   std::string read();
 
   // How it ended; nothing while it runs. What it said last can still be read.
-  std::optional<WorkerEnd> end();
+  std::optional<ProcessEnd> end();
 
   // To it and to all that it has started.
   void send(int signal);
