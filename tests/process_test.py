@@ -234,7 +234,8 @@ class BadInput(TemporaryFolder):
 
     def test_ranks_that_disagree(self):
         rank = ("--workers", 2, "--rank")
-        self.expect(self.processes((*rank, 0), (*rank, 1, "--lr", 0.5)), "worker 0 has --lr 0.1", "worker 1 has --lr 0.5")
+        self.expect(self.processes((*rank, 0), (*rank, 1, "--lr", 0.5)), "worker 0 has --lr 0.1",
+                    "worker 1 has --lr 0.5")
 
     def test_a_rank_that_never_comes(self):
         rank = ("--workers", 3, "--rendezvous", 2, "--rank")

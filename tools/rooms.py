@@ -29,16 +29,12 @@ MAY_INCLUDE = {
     "huddle/transport": (SEAM, TENSORS),
     "huddle/transport/local": (LOCAL, TENSORS + ["pthread.h"]),
     "huddle/transport/threads": (LOCAL + ["huddle/transport/threads"], TENSORS),
-    "huddle/transport/process": (
-        LOCAL + ["huddle/transport/process"],
-        TENSORS + ["poll.h", "sys/eventfd.h", "unistd.h"],
-    ),
     "huddle/transport/ucx": (SEAM + ["huddle/transport/process", "huddle/transport/ucx"], ["ucp/"]),
     "huddle/transport/mpi": (SEAM + ["huddle/transport/process", "huddle/transport/mpi"], ["mpi.h"]),
     "huddle/transport/sim": (LOCAL + ["huddle/transport/sim"], TENSORS + ["simgrid/", "cxxabi.h"]),
     "huddle/transport/process": (
         LOCAL + ["huddle/transport/process"],
-        TENSORS + ["torch/csrc/distributed/c10d/", "netdb.h", "poll.h", "sys/socket.h", "unistd.h"],  # The store.
+        TENSORS + ["torch/csrc/distributed/c10d/", "netdb.h", "poll.h", "sys/eventfd.h", "sys/socket.h", "unistd.h"],
     ),
     "huddle/collective": (COLLECTIVE, TENSORS),
     "huddle/collective/algorithms": (COLLECTIVE, TENSORS),

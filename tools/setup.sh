@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 # The two lists that decide what a build machine needs.
 packages=(cmake ninja-build g++ ccache python3-venv libcli11-dev libfmt-dev nlohmann-json3-dev libgtest-dev
-  libbenchmark-dev libtomlplusplus-dev libsimgrid-dev libjs-chart.js)
+  libbenchmark-dev libtomlplusplus-dev libsimgrid-dev libucx-dev libopenmpi-dev openmpi-bin libjs-chart.js)
 # torch is pinned exactly: a looser requirement would let pip take a later build that brings gigabytes of CUDA with it.
 requirements=(torch==2.13.0 numpy)
 
