@@ -20,10 +20,7 @@ struct Envelope {
     stop,     // The run is to end.
   };
 
-  // Shows that the sender belongs to the job (see pass_of).
-  using Pass = std::array<std::uint64_t, 2>;
-
-  Pass pass{};
+  std::uint64_t seal = 0;      // Over all that follows (seal_of).
   std::uint64_t sequence = 0;  // Of this sender's messages to this receiver, over all runs.
   std::uint64_t bytes = 0;     // Of the data.
   std::int32_t from = 0;
@@ -34,10 +31,15 @@ struct Envelope {
   std::uint8_t type = 0;  // Of the numbers, an at::ScalarType.
   std::array<std::uint8_t, 2> unused{};
 };
-static_assert(sizeof(Envelope) == 48);  // Without gaps: it travels as it is.
+static_assert(sizeof(Envelope) == 40);  // Without gaps: it travels as it is.
 
-// What `from` shows to `to`, out of the job's token. It keeps strangers out, who do not know the
-// token; it hides nothing from whoever listens on the way.
-Envelope::Pass pass_of(std::string_view token, WorkerId from, WorkerId to);
+// What only the processes of a job can make: the key of a connection comes of the job's token, and
+// who does not know it cannot seal an envelope, nor change one on its way. The data behind it is
+// neither sealed nor hidden: whoever listens on the way can read it.
+using SealKey = std::array<std::uint64_t, 2>;
+SealKey seal_key(std::string_view token, WorkerId from, WorkerId to);
+
+// SipHash-2-4 of the envelope without its seal: made for short messages and a secret key.
+std::uint64_t seal_of(const SealKey& key, const Envelope& envelope);
 
 }  // namespace huddle

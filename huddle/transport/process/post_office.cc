@@ -69,8 +69,8 @@ class PostOffice::Letter final : public Cargo {
 PostOffice::PostOffice(Wire& wire, Options options) : wire_(wire), options_(std::move(options)) {
   for (int worker = 0; worker < options_.workers; ++worker) {
     Peer& added = peers_.emplace_back(WorkerId{worker});
-    added.pass_to = pass_of(options_.token, options_.self, {worker});
-    added.pass_from = pass_of(options_.token, {worker}, options_.self);
+    added.key_to = seal_key(options_.token, options_.self, {worker});
+    added.key_from = seal_key(options_.token, {worker}, options_.self);
   }
 }
 
@@ -95,11 +95,11 @@ void PostOffice::leave() {
 void PostOffice::post(WorkerId to, Envelope envelope, std::span<const std::byte> data,
                       Wire::Done done) {
   Peer& receiver = peer(to);
-  envelope.pass = receiver.pass_to;
   envelope.sequence = receiver.sent++;
   envelope.bytes = data.size();
   envelope.from = options_.self.value;
   envelope.run = run_;
+  envelope.seal = seal_of(receiver.key_to, envelope);
   wire_.send(to, std::as_bytes(std::span(&envelope, 1)), data, std::move(done));
 }
 
@@ -175,8 +175,8 @@ bool PostOffice::is_ours(const Wire::Arrival& arrival, const Envelope& envelope)
   else if (envelope.from < 0 || envelope.from >= options_.workers ||
            envelope.from == options_.self.value)
     fault = "names a worker that cannot have sent it";
-  else if (peer({envelope.from}).pass_from != envelope.pass)
-    fault = "does not bear the token of this job";
+  else if (seal_of(peer({envelope.from}).key_from, envelope) != envelope.seal)
+    fault = "is not sealed with the token of this job";
   else if (envelope.bytes != arrival.bytes ||
            (!arrival.waiting && arrival.data.size() != arrival.bytes) ||
            (arrival.waiting && envelope.kind != Envelope::Kind::message))

@@ -1,8 +1,8 @@
 // What passes between the processes of a run: messages of workers, reports, and how each of them
 // ends. Between a hub, which knows what belongs together, and a wire, which carries bytes.
 //
-// Whatever comes is looked at before anything of it is used: it must show the job's pass and be of
-// a size that its header tells. What does not is counted, told once, and thrown away. Messages of a
+// Whatever comes is looked at before anything of it is used: it must bear the job's seal and be of
+// the size that its header tells. What does not is counted, told, and thrown away. Messages of a
 // sender are seen to in the order in which it sent them, in whatever order they come.
 //
 // Everything is guarded by the hub's lock.
@@ -85,8 +85,8 @@ class PostOffice final : public Outside, public Wire::Listener {
     explicit Peer(WorkerId worker) : party{worker} {}
 
     Party party;
-    Envelope::Pass pass_to{};
-    Envelope::Pass pass_from{};
+    SealKey key_to{};
+    SealKey key_from{};
     std::uint64_t sent = 0;  // Messages so far,
     std::uint64_t seen = 0;  // and how many of its have been seen to.
     std::map<std::uint64_t, std::shared_ptr<Letter>> early;  // What came before its turn.
