@@ -3,8 +3,9 @@
 // 8 workers train on digits, on threads and in simulation, with everything that is drawn written to
 // a file. The share is the real time that all workers together spend in the recorder, over the real
 // time between worker 0's first and last step; with several threads at work this is more than what
-// the run is slowed down by. Must hold: at most 3 % (at full size only). A simulation that trains
-// nothing does little but what is drawn: it is shown beside them as the most that drawing can take.
+// the run is slowed down by. Must hold: at most 3 % (at full size only), and 10 % (wanted: 3) of a
+// simulation that trains nothing and does little but what is noted. Drawing comes after the run and
+// is no part of it: it is shown beside.
 //
 // Every run has a process of its own.
 
@@ -35,6 +36,7 @@ namespace huddle {
 namespace {
 
 constexpr double kLargest = 0.03;
+constexpr double kLargestWithoutTraining = 0.1;
 
 enum class Kind { threads, simulation, timing_only };
 
@@ -49,6 +51,7 @@ struct Cost {
   Seconds run = 0;
   Seconds inside = 0;
   double bytes = 0;  // Of the file.
+  Seconds drawing = 0;
 
   double share() const { return inside / run; }
 };
@@ -103,9 +106,10 @@ Cost draw(const Drawn& drawn) {
                  : train(*launcher, *load_problem({.workers = drawn.workers}), options, observer);
   }
   if (result.error) std::rethrow_exception(result.error);
+  const Seconds over = steady_seconds();
   timeline->close();
   const Cost cost{last - first, timeline->seconds_inside(),
-                  static_cast<double>(std::filesystem::file_size(path))};
+                  static_cast<double>(std::filesystem::file_size(path)), steady_seconds() - over};
   std::filesystem::remove(path);
   check(cost.bytes > 100. * static_cast<double>(drawn.workers * drawn.steps), "little was drawn");
   return cost;
@@ -119,9 +123,10 @@ double print_share(const std::string& what, const Drawn& drawn, int rounds) {
   const auto middle = costs.begin() + rounds / 2;
   std::nth_element(costs.begin(), middle, costs.end(),
                    [](const Cost& one, const Cost& other) { return one.share() < other.share(); });
-  fmt::print("| {} | `{}` | {} | {} | {} | {} | {} | {:.2f} % |\n", what, drawn.strategy,
+  fmt::print("| {} | `{}` | {} | {} | {} | {} | {} | {:.2f} % | {} |\n", what, drawn.strategy,
              drawn.workers, format_count(drawn.steps), format_bytes(middle->bytes),
-             format_seconds(middle->run), format_seconds(middle->inside), 100 * middle->share());
+             format_seconds(middle->run), format_seconds(middle->inside), 100 * middle->share(),
+             format_seconds(middle->drawing));
   return middle->share();
 }
 
@@ -131,21 +136,25 @@ int bench(BenchSize size) {
   const int rounds = tiny ? 1 : 5;
   fmt::print(
       "{}, median of {}\n\n"
-      "| run | strategy | workers | steps | file | seconds | in the recorder | share |\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- |\n",
+      "| run | strategy | workers | steps | file | seconds | in the recorder | share | drawing |\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
       machine_description(), rounds);
   double worst = 0;
+  double bare = 0;  // Of those without training.
   for (const char* strategy : {"bsp", "sesgd:form=paper", "overlap_local_sgd", "p_reduce"}) {
     const Drawn threads{Kind::threads, strategy, 8, steps};
     const Drawn simulation{Kind::simulation, strategy, 8, steps / 2};
     worst = std::max(worst, print_share("digits, threads", threads, rounds));
     worst = std::max(worst, print_share("digits, sim", simulation, rounds));
   }
-  print_share("sim, timing only", {Kind::timing_only, "bsp", 8, steps}, 1);
-  print_share("sim, timing only", {Kind::timing_only, "sesgd:form=paper", 256, steps / 10}, 1);
+  for (const Drawn& drawn : {Drawn{Kind::timing_only, "bsp", 8, steps},
+                             Drawn{Kind::timing_only, "sesgd:form=paper", 256, steps / 10}})
+    bare = std::max(bare, print_share("sim, timing only", drawn, rounds));
   fmt::print("\n");
   MustHold must_hold(size);
   must_hold.at_full_size(worst <= kLargest, "training spends at most 3 % in the recorder");
+  must_hold.at_full_size(bare <= kLargestWithoutTraining,
+                         "timing alone spends at most 10 % in the recorder (wanted: 3)");
   return must_hold.exit_status();
 }
 

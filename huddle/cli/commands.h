@@ -13,5 +13,6 @@ void add_launch_command(CLI::App& program, int& status);
 void add_list_command(CLI::App& program, int& status);
 void add_report_command(CLI::App& program, int& status);
 void add_schedule_command(CLI::App& program, int& status);
+void add_timeline_command(CLI::App& program, int& status);
 
 }  // namespace huddle

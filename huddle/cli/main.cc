@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
   add_list_command(program, status);
   add_report_command(program, status);
   add_schedule_command(program, status);
+  add_timeline_command(program, status);
   try {
     program.parse(argc, argv);
     if (std::fflush(stdout) != 0) throw Error("the output could not be written");

@@ -1,8 +1,8 @@
-// A run as a picture over time: what each worker did, what travelled beside its computation, and
-// how busy each link was. A trace for Perfetto or chrome://tracing; docs/timeline.md tells what is
-// drawn.
+// A run as a picture over time, in a file: timeline_drawing.h says of what.
 //
-// Workers add to it between their steps, so it counts the time it takes of them.
+// Workers add to it between their steps, so during the run it only takes notes, in a log beside the
+// file ("timeline.json.log"), and draws when it is closed. From its first moment on the file is
+// whole, if empty. Of a run that was killed the log stays: draw_timeline draws it.
 
 #pragma once
 
@@ -10,86 +10,55 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
-#include <string>
-#include <vector>
 
-#include "huddle/cluster/link_load.h"
-#include "huddle/record/record.h"
-#include "huddle/report/trace_writer.h"
+#include "huddle/report/timeline_drawing.h"
+#include "huddle/report/timeline_log.h"
 
 namespace huddle {
 
-// What a timeline is of.
-struct TimelineSubject {
-  std::string strategy;
-  std::string engine;
-  std::string version;
-  int workers = 1;
-  bool is_virtual = false;         // The time of a simulation.
-  std::vector<std::string> links;  // Of the simulated network, by number.
-};
-
-// How a group is written: runs of workers, after a word that no other group of the same moment has
-// ("a: 0-3,8": the letter of its first worker). Viewers choose colours by the letters of a name
-// alone, so every group of a moment has a colour of its own. A group of one has no name.
-std::string group_name(const Group& group);
-
 class TimelineFile {
  public:
-  // Begins the file. Throws UsageError where it cannot be written.
+  // Begins file and log. Throws UsageError where they cannot be written.
   TimelineFile(std::filesystem::path path, const TimelineSubject& subject);
 
-  // Draws a step. Any thread may call it, but the records of one worker must come one by one, in
-  // order. Throws Error when events could not be written (a full disk). REQUIRES: not closed.
+  // Closes it, without a word about failures.
+  ~TimelineFile();
+  TimelineFile(const TimelineFile&) = delete;
+  TimelineFile& operator=(const TimelineFile&) = delete;
+
+  // Notes a step. Any thread may call it, but the records of one worker must come one by one, in
+  // order. Throws Error when notes could not be written (a full disk). REQUIRES: not closed.
   void add(const StepRecord& record);
 
-  // Draws what a worker waited for after its last step; likewise.
+  // Notes what a worker waited for after its last step; likewise.
   void add_finish(WorkerId worker, std::span<const Blocked> blocked);
 
-  // Draws what links carried, each link's loads in the order of time. Never throws: failures show
-  // with the next step. One caller at a time. REQUIRES: not closed.
+  // Notes what links carried, each link's loads in the order of time. Never throws: failures show
+  // with the next step. REQUIRES: not closed.
   void add(std::span<const LinkLoad> loads);
 
-  // Completes the file. Later calls do nothing. Throws Error when something could not be written.
+  // Draws all and removes the log. Later calls do nothing. Throws Error when something could not be
+  // written.
   void close();
 
-  // How much real time all callers together have spent in here.
+  // How much real time all callers together have spent taking notes.
   Seconds seconds_inside() const;
 
  private:
-  // The tracks of one worker's exchanges in flight: until when each is taken.
-  using Lanes = std::vector<Nanoseconds>;
+  template <typename Note>
+  void take(const Note& note);
 
-  struct Link {
-    std::string counter;                // See counter_prefix.
-    std::int64_t bytes_per_second = 0;  // As drawn.
-    Time drawn_until = 0;
-    Time known_until = 0;
-    double bytes = 0;  // Between the two.
-  };
-
-  // What a worker does while it does not stand still.
-  enum class Between { compute, nothing };
-
-  void draw_blocked(EventText& events, WorkerId worker, std::span<const Blocked> blocked,
-                    const Group& group, Interval whole, Between between);
-  void draw_in_flight(EventText& events, WorkerId worker, const Blocked& blocked,
-                      const std::string& group);
-  Track lane_for(EventText& events, WorkerId worker, Interval interval);
-  void draw_load(EventText& events, Link& link);
-  void thin_out(Time now);
-  void commit(const EventText& events, Seconds since);
-
-  std::vector<Lanes> lanes_;  // By worker; each is its worker's own.
-
-  // Of whoever tells the loads of links.
-  std::vector<Link> links_;       // By number.
-  Seconds finest_ = 0;            // Loads that are shorter are drawn together.
-  std::int64_t loads_drawn_ = 0;  // Since `finest_` was set.
-  Time finest_since_ = 0;
-
-  TraceWriter writer_;
+  bool is_closed_ = false;
+  TimelineDrawing drawing_;
+  TimelineLog log_;
   std::atomic<std::int64_t> nanoseconds_inside_ = 0;  // Real ones.
 };
+
+// Where a timeline's log lies.
+std::filesystem::path timeline_log_of(const std::filesystem::path& timeline);
+
+// Draws the timeline of a run that was killed, of its log, which goes. Throws UsageError where
+// there is none.
+void draw_timeline(const std::filesystem::path& timeline);
 
 }  // namespace huddle

@@ -282,7 +282,7 @@ TEST_F(TimelineTest, SaysWhatItIsOf) {
   EXPECT_EQ(of_phase("M").size(), 2u + 2u * 3u);
 }
 
-TEST_F(TimelineTest, IsWholeWhileItIsWrittenAndWhenTheProcessIsKilled) {
+TEST_F(TimelineTest, IsWholeFromTheStartAndDrawnOfItsLogWhenTheProcessWasKilled) {
   EXPECT_EQ(([&] {
               TimelineFile timeline(path_, subject(1));
               return events().size();
@@ -298,6 +298,9 @@ TEST_F(TimelineTest, IsWholeWhileItIsWrittenAndWhenTheProcessIsKilled) {
   int status = 0;
   ::waitpid(child, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(events().size(), 4u);
+  draw_timeline(path_);
+  EXPECT_THROW(draw_timeline(path_), UsageError) << "the log stayed";
   EXPECT_GT(events().size(), 9000u);
   EXPECT_LT(events().size(), 10'000u) << "nothing was lost, so nothing was left open to lose";
 }
@@ -342,8 +345,8 @@ TEST_F(TimelineTest, FailsWithTheNextStepWhenTheDiskIsFullAndLeavesAWholeFile) {
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{200'000, 200'000};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    TimelineFile timeline(path_, subject(1));
     try {
+      TimelineFile timeline(path_, subject(1));
       for (int step = 0; step < 5000; ++step) timeline.add(step_of(0, step, step, step + 1));
     } catch (const Error&) {
       ::_exit(17);
@@ -354,6 +357,36 @@ TEST_F(TimelineTest, FailsWithTheNextStepWhenTheDiskIsFullAndLeavesAWholeFile) {
   ::waitpid(child, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 17);
   EXPECT_GT(events().size(), 500u);
+}
+
+TEST_F(TimelineTest, DrawsALogThatWasCutOffAsFarAsItGoes) {
+  const auto log = timeline_log_of(path_);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    TimelineFile timeline(path_, subject(1));
+    StepRecord record = step_of(0, 0, 0, 10);
+    record.blocked = {blocked(8, 8, 9, {exchange(1, 6)})};
+    for (int step = 0; step < 5000; ++step) timeline.add(record);
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  const auto all = std::filesystem::file_size(log);
+  for (const std::uintmax_t cut : {1, 7, 50, 90, 130, 170, 200}) {
+    const auto other = timeline_log_of(scratch_.path() / "cut.json");
+    std::filesystem::copy_file(log, other);
+    std::filesystem::resize_file(other, all - cut);
+    draw_timeline(scratch_.path() / "cut.json");
+    EXPECT_GT(std::filesystem::file_size(scratch_.path() / "cut.json"), 100'000u) << cut;
+  }
+}
+
+TEST_F(TimelineTest, LeavesAloneWhatIsNoLog) {
+  const auto log = timeline_log_of(path_);
+  std::ofstream(log) << "somebody's own words\n";
+  EXPECT_THROW(TimelineFile(path_, subject(1)), UsageError);
+  EXPECT_THROW(draw_timeline(path_), UsageError);
+  EXPECT_EQ(std::filesystem::file_size(log), 21u);
 }
 
 }  // namespace
