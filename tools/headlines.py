@@ -26,7 +26,7 @@ import studies
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "results"
 SCENARIOS = ["sesgd_latency", "ds_sync_bottleneck", "overlap_hiding", "p_reduce_heterogeneous"]
-STUDIES = ["accuracy"]  # Not a claim of any paper: only where it is named.
+STUDIES = ["accuracy", "defaults"]  # Not a claim of any paper: only where it is named.
 
 
 def place_of(page, name):

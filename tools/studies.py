@@ -18,6 +18,14 @@ CHARTS = {
         "rows": None,
         "panels": [("points", {"IID": "IID", "skewed": "skewed data"}, 2), ("sent", {"IID": ""}, 1)],
     },
+    "defaults": {
+        "title": "Defaults and their rivals in bfloat16, over latency (16 workers, 10 Gb/s, 102.4 MB)",
+        "strong": ["SESGD, default, overlap", "DS-Sync, default"],
+        "rows": ["bsp, 2 buckets, bf16", "bsp, 4 buckets, bf16", "local SGD, tau 2, bf16", "CoCoD, tau 1, bf16",
+                 "AD-PSGD, bf16", "SESGD, default, overlap", "SESGD, published, overlap", "DS-Sync, default",
+                 "DS-Sync, published"],
+        "panels": [("step", LATENCIES, 1), ("to_target", LATENCIES, 1), ("points", {"latency 0.1ms": "IID"}, 1)],
+    },
     "sesgd_latency": {
         "title": "SESGD and its rivals over latency (16 workers, 10 Gb/s, 102.4 MB)",
         "strong": ["SESGD", "SESGD, overlap", "SESGD, overlap, 800 steps"],
