@@ -27,10 +27,6 @@ class Roster {
     entries_.pop_back();
   }
 
-  bool contains(const T& entry) const {
-    return entry.place_ < entries_.size() && entries_[entry.place_].get() == &entry;
-  }
-
   std::vector<std::shared_ptr<T>> take_all() { return std::exchange(entries_, {}); }
   const std::vector<std::shared_ptr<T>>& all() const { return entries_; }
 

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
+#include "huddle/base/pack.h"
 #include "huddle/base/text.h"
 #include "huddle/transport/process/failure.h"
 
@@ -29,6 +28,20 @@ std::span<std::byte> room_in(const at::Tensor& tensor) {
 }
 
 }  // namespace
+
+// What a worker says at its end.
+struct PostOffice::Goodbye {
+  WorkerEnding ending = WorkerEnding::finished;
+  std::string reason;
+  std::string failure;
+  Time at = 0;
+  std::uint64_t has_seen = 0;        // So many messages of the reader's,
+  std::set<std::uint64_t> has_left;  // and has fetched the data of all but these.
+
+  static auto fields(auto& self) {
+    return std::tie(self.ending, self.reason, self.failure, self.at, self.has_seen, self.has_left);
+  }
+};
 
 // A message that has come: its data, kept here or waiting at its sender.
 class PostOffice::Letter final : public Cargo {
@@ -89,11 +102,16 @@ void PostOffice::enter(Hub& hub) {
 void PostOffice::leave() {
   hub_ = nullptr;
   ++run_;
-  for (Peer& each : peers_) each.sends.take_all();
+  for (Peer& each : peers_) {
+    each.sends.clear();
+    each.unfetched.clear();
+    each.has_left.clear();
+    each.has_seen = 0;
+  }
 }
 
-void PostOffice::post(WorkerId to, Envelope envelope, std::span<const std::byte> data,
-                      Wire::Done done) {
+std::uint64_t PostOffice::post(WorkerId to, Envelope envelope, std::span<const std::byte> data,
+                               Wire::Done done) {
   Peer& receiver = peer(to);
   envelope.sequence = receiver.sent++;
   envelope.bytes = data.size();
@@ -101,6 +119,7 @@ void PostOffice::post(WorkerId to, Envelope envelope, std::span<const std::byte>
   envelope.run = run_;
   envelope.seal = seal_of(receiver.key_to, envelope);
   wire_.send(to, std::as_bytes(std::span(&envelope, 1)), data, std::move(done));
+  return envelope.sequence;
 }
 
 void PostOffice::post(WorkerId to, Envelope::Kind kind, const std::string& text) {
@@ -110,24 +129,39 @@ void PostOffice::post(WorkerId to, Envelope::Kind kind, const std::string& text)
        [this, kept](const std::string&) { --words_under_way_; });
 }
 
-// The wire may still read the tensor when the send has been given up: both are kept for it.
+// The wire may still read the tensor when the send has been given up: both are kept for it. It may
+// also be done before it says that it has begun.
 void PostOffice::send(const std::shared_ptr<Transfer>& send) {
-  const WorkerId to = send->peer();
-  peer(to).sends.add(send);
-  post(to,
+  Peer& receiver = peer(send->peer());
+  const std::uint64_t number = receiver.sent;
+  receiver.sends.emplace(number, send);
+  post(send->peer(),
        {.tag = pack(send->tag()),
         .kind = Envelope::Kind::message,
         .type = static_cast<std::uint8_t>(send->tensor().scalar_type())},
-       bytes_of(send->tensor()), [this, send, to, run = run_](const std::string& trouble) {
-         if (!trouble.empty() || run != run_ || hub_ == nullptr) return;  // Its peer is gone.
-         if (!peer(to).sends.contains(*send)) return;                     // Its receiver has ended.
-         peer(to).sends.remove(*send);
+       bytes_of(send->tensor()),
+       [this, send, &receiver, number, run = run_](const std::string& trouble) {
+         if (run != run_ || hub_ == nullptr || !receiver.sends.contains(number)) return;
+         // Who is gone without a goodbye fails all that was sent to it; what somebody has fetched
+         // before its goodbye went well, whatever becomes of the connection.
+         if (!trouble.empty() && !ends_.contains(receiver.party.worker)) return;
+         receiver.sends.erase(number);
          hub_->sent(*send);
        });
 }
 
+// All but those whose data it had fetched when it ended: of these the wire will say that they have
+// ended, too.
 std::vector<std::shared_ptr<Transfer>> PostOffice::take_sends_to(WorkerId worker) {
-  return peer(worker).sends.take_all();
+  Peer& ended = peer(worker);
+  std::vector<std::shared_ptr<Transfer>> hopeless;
+  std::erase_if(ended.sends, [&](const auto& each) {
+    const auto& [number, send] = each;
+    if (number < ended.has_seen && !ended.has_left.contains(number)) return false;
+    hopeless.push_back(send);
+    return true;
+  });
+  return hopeless;
 }
 
 void PostOffice::fetch(const std::shared_ptr<Transfer>& send,
@@ -135,9 +169,14 @@ void PostOffice::fetch(const std::shared_ptr<Transfer>& send,
   auto& letter = static_cast<Letter&>(send->cargo());
   const std::span<std::byte> into = room_in(receive->tensor());
   if (const std::optional<Wire::Handle> waiting = letter.take_waiting()) {
-    wire_.fetch(*waiting, into, [this, send, receive, run = run_](const std::string& trouble) {
-      if (run == run_ && hub_ != nullptr) hub_->fetched(*send, *receive, trouble);
-    });
+    const std::uint64_t number = letter.envelope.sequence;
+    Peer& sender = peer({letter.envelope.from});
+    wire_.fetch(*waiting, into,
+                [this, send, receive, &sender, number, run = run_](const std::string& trouble) {
+                  if (run != run_ || hub_ == nullptr) return;
+                  if (trouble.empty()) sender.unfetched.erase(number);
+                  hub_->fetched(*send, *receive, trouble);
+                });
     return;
   }
   if (!into.empty()) std::memcpy(into.data(), letter.data().data(), into.size());
@@ -151,21 +190,30 @@ void PostOffice::report(const std::string& report) {
 
 void PostOffice::note(WorkerEnd end) { ends_.try_emplace(end.worker, std::move(end)); }
 
-// "ending at length reason error": at in microseconds, length that of the reason.
 void PostOffice::tell_end(WorkerId worker, WorkerEnding ending, const std::string& reason,
                           const std::exception_ptr& error) {
   note({worker, ending, reason, error, hub_->now()});
-  const std::string text = concat(static_cast<int>(ending), " ", std::llround(hub_->now() * 1e6),
-                                  " ", reason.size(), " ", reason, text_of(error));
-  post_to_all(Envelope::Kind::ending, text);
+  const std::string failure = text_of(error);
+  post_to_all(Envelope::Kind::ending, [&](const Peer& reader) {
+    return packed(Goodbye{.ending = ending,
+                          .reason = reason,
+                          .failure = failure,
+                          .at = hub_->now(),
+                          .has_seen = reader.seen,
+                          .has_left = reader.unfetched});
+  });
 }
 
-void PostOffice::post_to_all(Envelope::Kind kind, const std::string& text) {
+void PostOffice::post_to_all(Envelope::Kind kind,
+                             const std::function<std::string(const Peer&)>& text) {
   for (const Peer& each : peers_)
-    if (each.party.worker != options_.self && !each.is_gone) post(each.party.worker, kind, text);
+    if (each.party.worker != options_.self && !each.is_gone)
+      post(each.party.worker, kind, text(each));
 }
 
-void PostOffice::tell_stop(const std::string& reason) { post_to_all(Envelope::Kind::stop, reason); }
+void PostOffice::tell_stop(const std::string& reason) {
+  post_to_all(Envelope::Kind::stop, [&](const Peer&) { return reason; });
+}
 
 // Whether a message is one of the job's: nothing of any other is used.
 bool PostOffice::is_ours(const Wire::Arrival& arrival, const Envelope& envelope) {
@@ -206,7 +254,13 @@ void PostOffice::arrived(const Wire::Arrival& arrival) {
   const auto letter = std::make_shared<Letter>(wire_, envelope, arrival);
   letter->at = hub_ != nullptr ? hub_->now() : 0;
   from.early.emplace(envelope.sequence, letter);
-  see_to(from);
+  // No exception may pass the library that has called.
+  try {
+    see_to(from);
+  } catch (const std::exception& error) {
+    options_.warn(concat("worker ", options_.self.value, ": a message of worker ", envelope.from,
+                         " could not be read: ", error.what()));
+  }
   if (letter.use_count() > 1) letter->keep();
 }
 
@@ -225,6 +279,7 @@ void PostOffice::see_to(Peer& from) {
 void PostOffice::open(Peer& from, const std::shared_ptr<Letter>& letter) {
   switch (letter->envelope.kind) {
     case Envelope::Kind::message:
+      if (letter->waits()) from.unfetched.insert(letter->envelope.sequence);
       return hub_->arrive(std::make_shared<Transfer>(*hub_, from.party, options_.self,
                                                      unpack(letter->envelope.tag), letter));
     case Envelope::Kind::report:
@@ -236,27 +291,12 @@ void PostOffice::open(Peer& from, const std::shared_ptr<Letter>& letter) {
 }
 
 void PostOffice::open_ending(Peer& from, std::string_view text) {
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  int ending = 0;
-  WorkerEnd told{.worker = from.party.worker};
-  std::size_t length = 0;
-  const auto number = [&](auto& value) {
-    at = std::from_chars(at, end, value).ptr;
-    if (at < end) ++at;
-  };
-  number(ending);
-  std::int64_t microseconds = 0;
-  number(microseconds);
-  told.at = static_cast<double>(microseconds) * 1e-6;
-  number(length);
-  const std::string_view rest(at, static_cast<std::size_t>(end - at));
-  length = std::min(length, rest.size());
-  told.ending = static_cast<WorkerEnding>(std::clamp(ending, 0, 3));
-  told.reason = rest.substr(0, length);
-  told.error = failure_of(rest.substr(length));
-  hub_->note_end(told.worker, told.ending, told.reason);
-  note(std::move(told));
+  const auto goodbye = unpacked<Goodbye>(text);
+  from.has_seen = goodbye.has_seen;
+  from.has_left = goodbye.has_left;
+  hub_->note_end(from.party.worker, goodbye.ending, goodbye.reason);
+  note(
+      {from.party.worker, goodbye.ending, goodbye.reason, failure_of(goodbye.failure), goodbye.at});
 }
 
 // A process that has said goodbye may end; one that has not is lost.

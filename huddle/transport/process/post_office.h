@@ -14,12 +14,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "huddle/transport/local/hub.h"
 #include "huddle/transport/local/outside.h"
-#include "huddle/transport/local/roster.h"
 #include "huddle/transport/process/envelope.h"
 #include "huddle/transport/process/wire.h"
 
@@ -80,6 +80,7 @@ class PostOffice final : public Outside, public Wire::Listener {
 
  private:
   class Letter;
+  struct Goodbye;
 
   struct Peer {
     explicit Peer(WorkerId worker) : party{worker} {}
@@ -89,9 +90,13 @@ class PostOffice final : public Outside, public Wire::Listener {
     SealKey key_from{};
     std::uint64_t sent = 0;  // Messages so far,
     std::uint64_t seen = 0;  // and how many of its have been seen to.
-    std::map<std::uint64_t, std::shared_ptr<Letter>> early;  // What came before its turn.
-    Roster<Transfer> sends;                                  // To it, that have not ended.
-    bool is_gone = false;                                    // Its process: nothing comes any more.
+    std::map<std::uint64_t, std::shared_ptr<Letter>> early;    // What came before its turn.
+    std::map<std::uint64_t, std::shared_ptr<Transfer>> sends;  // To it, that have not ended.
+    std::set<std::uint64_t> unfetched;  // Of its messages, whose data still waits there.
+    // What it said at its end: that it has seen to so many of ours, and fetched all but these.
+    std::uint64_t has_seen = 0;
+    std::set<std::uint64_t> has_left;
+    bool is_gone = false;  // Its process: nothing comes any more.
   };
 
   Peer& peer(WorkerId worker) { return peers_[static_cast<std::size_t>(worker.value)]; }
@@ -99,9 +104,10 @@ class PostOffice final : public Outside, public Wire::Listener {
   void see_to(Peer& from);
   void open(Peer& from, const std::shared_ptr<Letter>& letter);
   void open_ending(Peer& from, std::string_view text);
-  void post(WorkerId to, Envelope envelope, std::span<const std::byte> data, Wire::Done done);
+  std::uint64_t post(WorkerId to, Envelope envelope, std::span<const std::byte> data,
+                     Wire::Done done);
   void post(WorkerId to, Envelope::Kind kind, const std::string& text);
-  void post_to_all(Envelope::Kind kind, const std::string& text);
+  void post_to_all(Envelope::Kind kind, const std::function<std::string(const Peer&)>& text);
   void note(WorkerEnd end);
 
   Wire& wire_;
