@@ -1,5 +1,6 @@
 #include "huddle/api/job.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -131,7 +132,8 @@ void refuse([[maybe_unused]] std::string_view engine, [[maybe_unused]] const Job
 #ifdef HUDDLE_WITH_UCX
   if (parse_spec(engine).name != "ucx" || job.place.hosts_store) return;
   try {
-    Store store(*job.place.store, job.place.token, job.rendezvous);
+    constexpr Seconds kPatience = 5;  // The store may be about to begin.
+    Store store(*job.place.store, job.place.token, std::min(job.rendezvous, kPatience));
     store.set(key_of(kAddresses, {job.place.rank}), concat(kRefusal, why));
   } catch (const Error&) {
     return;  // Who cannot be told waits no longer than its own patience.

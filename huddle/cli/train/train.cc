@@ -38,6 +38,7 @@ namespace {
 // Everything a run needs, checked.
 struct PreparedRun {
   std::optional<Job> job;  // Of which this process is a part.
+  bool has_come = false;   // The others have heard of this process.
   Cluster cluster;
   TrainOptions options;
   std::unique_ptr<Problem> problem;
@@ -196,6 +197,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
   if (!config.save.empty()) run.options.save.emplace(config.save);
   if (!config.save.empty() && writes) run.options.save->prepare();
   if (run.job) run.job->terms = terms_of(config);
+  run.has_come = true;
   run.launcher =
       make_engine(config.engine, run.cluster, payload_scale, run.outputs->link_loads(), run.job);
   if (run.job && !config.save.empty()) require_shared(*run.launcher, config.save, "--save");
@@ -275,7 +277,7 @@ int train_command(const CLI::App& command, TrainConfig config) {
   try {
     prepare(command, config, run);
   } catch (const UsageError& error) {
-    if (run.job && !run.launcher) refuse(config.engine, *run.job, error.what());
+    if (run.job && !run.has_come) refuse(config.engine, *run.job, error.what());
     throw;
   }
   tell_limits(config, run.cluster);
