@@ -1,12 +1,15 @@
-// Huddle beside an ordinary libtorch training loop.  Run: build/train_digits
+// Huddle beside an ordinary libtorch training loop.
+// Run: build/train_digits, or: build/huddle launch -n 4 --program build/train_digits -- train
 //
-// Four workers, threads of this process, train one classifier of handwritten digits. What Huddle
-// adds to the usual loop is marked (1) to (5). Exits with status 1 unless the workers' common model
-// gets at least 90 % of the test digits right.
+// Four workers train one classifier of handwritten digits: threads of this process, or, under
+// `huddle launch`, torchrun or srun, a process each, as many as there are. What Huddle adds to the
+// usual loop is marked (1) to (5). Exits with status 1 unless the workers' common model gets at
+// least 90 % of the test digits right.
 
 #include <torch/torch.h>
 
 #include <cstdio>
+#include <string_view>
 
 #include "huddle/huddle.h"
 #include "huddle/train/data/dataset.h"
@@ -26,17 +29,18 @@ double accuracy(torch::nn::Sequential& model, const huddle::Dataset& test) {
 
 }  // namespace
 
-int main(int count, char**) {
-  if (count > 1) {
+int main(int count, char** words) {
+  if (count > 2 || (count == 2 && std::string_view(words[1]) != "train")) {
     std::puts("train_digits takes no options: it trains a classifier of digits with four workers.");
     return 2;
   }
   const huddle::ImageData digits = huddle::load_data("digits", "");
   const std::vector<int> labels = huddle::label_values(digits.train);
   double result = 0;
+  const huddle::Engine engine = huddle::cluster_or(huddle::threads(4));
+  const bool is_first = !engine.place || engine.place->rank == 0;
 
-  huddle::run(huddle::threads(4), [&](huddle::Worker&
-                                          worker) {  // (1) Everything in here runs once per worker.
+  huddle::run(engine, [&](huddle::Worker& worker) {  // (1) Everything in here runs once per worker.
     torch::nn::Sequential model(torch::nn::Linear(64, 64), torch::nn::ReLU(),
                                 torch::nn::Linear(64, 10));
     torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
@@ -61,6 +65,7 @@ int main(int count, char**) {
     if (worker.id() == 0) result = accuracy(model, digits.test);
   });
 
+  if (!is_first) return 0;  // Only the process of worker 0 has the result.
   std::printf("consensus accuracy: %.1f %%\n", 100 * result);
   return result >= 0.9 ? 0 : 1;
 }

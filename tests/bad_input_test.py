@@ -183,7 +183,7 @@ NOTHING_TO_REPORT = [
 ]
 
 WEAK_MESSAGES = [
-    Case("", "train, compare, list, report, schedule", "huddle train --workers 8"),
+    Case("", "train, compare, bench, launch, list, report, schedule, timeline", "huddle train --workers 8"),
     Case("trian", "unknown command 'trian'", "did you mean 'train'?"),
     Case("--wrokers 3", "unknown option --wrokers"),
     Case("train --worker 3", "unknown option --worker of huddle train", "did you mean --workers?"),

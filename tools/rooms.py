@@ -53,6 +53,7 @@ MAY_INCLUDE = {
     "huddle/api": (["*"], TEXTS + ["ATen/"]),  # All but the command line, for a user's own program.
     "huddle/cli": (["*"], ["*"]),
     "huddle/cli/launch": (["*"], ["*"]),
+    "huddle/cli/bench": (["*"], ["*"]),
     "huddle/cli/train": (["*"], ["*"]),
     "huddle": (["*"], TENSORS),
     "tests": (["*"], ["*"]),

@@ -85,6 +85,8 @@ Engine cluster(std::string_view engine) {
   return made;
 }
 
+Engine cluster_or(const Engine& alone) { return launcher_of(the_environment) ? cluster() : alone; }
+
 bool is_simulated(std::string_view spec) { return parse_spec(spec).name == "sim"; }
 
 std::vector<std::string> left_out_by_engine(std::string_view spec, const Cluster& cluster) {

@@ -41,6 +41,10 @@ Engine simulate(const std::filesystem::path& cluster_file);
 // "ucx" or "mpi". Throws UsageError where nothing says it.
 Engine cluster(std::string_view engine = "ucx");
 
+// The same program alone and under a launcher: `cluster()` where somebody has started this process
+// as one of several, else `alone`.
+Engine cluster_or(const Engine& alone);
+
 std::vector<SpecInfo> known_engines();
 
 // `payload_scale`: bytes on the network for each byte of payload. `link_loads`, where given, is

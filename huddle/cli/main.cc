@@ -25,6 +25,7 @@ int run(int argc, char** argv) {
   int status = 0;
   add_train_command(program, status);
   add_compare_command(program, status);
+  add_bench_command(program, status);
   add_launch_command(program, status);
   add_list_command(program, status);
   add_report_command(program, status);

@@ -30,7 +30,7 @@ namespace huddle {
 namespace {
 
 // The commands that are one worker each when they are launched.
-const std::vector<std::string> kLaunchable{"train"};
+const std::vector<std::string> kLaunchable{"train", "bench"};
 
 constexpr int kMostWorkers = 1024;
 

@@ -116,18 +116,30 @@ std::string terms_of(const TrainConfig& config) {
   return terms;
 }
 
+std::optional<std::string> variable(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+// Throws UsageError where this process is one of several that would not find one another.
+void check_launcher(const std::string& engine) {
+  const std::string name = parse_spec(engine).name;
+  if (launcher_of(variable) != "huddle launch" || name == "ucx") return;
+  require(name != "mpi",
+          "--engine mpi is started by MPI: use mpirun in place of `huddle launch`, or "
+          "--engine ucx.");
+  throw UsageError(concat("`huddle launch` has started a process for each worker, and --engine ",
+                          engine,
+                          " would train all of them in each process: add --engine ucx, or "
+                          "leave `huddle launch` out."));
+}
+
 // Where workers are processes: which one this is. Only that of worker 0 speaks and writes.
 void take_place(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
   TypedPlace typed{.store = config.store};
   if (command.count("--rank") > 0) typed.rank = config.rank;
   if (command.count("--workers") > 0) typed.workers = config.workers;
-  const ProcessPlace place = place_of(
-      config.engine,
-      [](const std::string& name) -> std::optional<std::string> {
-        const char* const value = std::getenv(name.c_str());
-        return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-      },
-      typed);
+  const ProcessPlace place = place_of(config.engine, variable, typed);
   require(config.resume.empty() || config.workers == place.workers,
           concat("the checkpoint in ", config.resume, " has ", config.workers,
                  " workers, and this job ", place.workers, " processes; start as many."));
@@ -137,6 +149,10 @@ void take_place(const CLI::App& command, TrainConfig& config, PreparedRun& run) 
           .rendezvous = config.rendezvous,
           .farewell = {config.deadline},
           .warn = [](const std::string& warning) { fmt::print(stderr, "huddle: {}.\n", warning); }};
+  if (place.rank == 0 && place.store && !place.is_token_secret && !config.quiet)
+    fmt::print(stderr,
+               "huddle: this job has no secret token, so whoever reaches its ports can take part; "
+               "HUDDLE_TOKEN gives one (docs/clusters.md).\n");
   if (place.rank == 0) return;
   config.quiet = true;
   config.json = false;
@@ -148,6 +164,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
              const std::optional<CheckpointInfo>& resumed) {
   if (config.timing_only) check_timing_options(command);
   check_options(command, config);
+  check_launcher(config.engine);
   if (is_of_processes(config.engine)) take_place(command, config, run);
   const bool writes = !run.job || run.job->place.rank == 0;
   if (writes) check_outputs(config);
