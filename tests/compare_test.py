@@ -315,8 +315,8 @@ basline = "x"
         said = huddle("compare", self.scenario(text), "--out", self.folder / "out").stderr
         refused = {key for key in keys if f"unknown key '{key}' in [workload]" in said}
         self.assertEqual(refused, {"strategy", "engine", "rank", "store", "rendezvous", "workers", "seed", "cluster",
-                                   "out", "save", "racks", "compute", "jitter", "slow", "latency", "bandwidth", "kill", "save_every", "quiet",
-                                   "json", "resume", "replace", "timeline"})
+                                   "out", "save", "racks", "compute", "jitter", "slow", "latency", "bandwidth", "kill",
+                                   "save_every", "quiet", "json", "resume", "replace", "timeline"})
 
     def test_runs_that_could_not_begin_are_refused_before_any_does(self):
         for line, part in (('run = "bps"', "did you mean 'bsp'"), ('run = "bsp:bucket=2"', "buckets"),

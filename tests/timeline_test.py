@@ -171,7 +171,7 @@ class Timeline(TemporaryFolder):
         self.assertEqual(trace.processes, {WORKERS: "workers"})
         self.assertFalse(trace.counters)
         self.assertEqual(trace.about["time"], "real")
-        self.assertIn("threads", trace.about["links"])
+        self.assertIn("none", trace.about["links"])
         self.expect_the_summarys_times(trace)
 
     def test_timing_alone_is_drawn_too_and_repeats(self):

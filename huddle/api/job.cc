@@ -6,6 +6,7 @@
 
 #include "huddle/base/error.h"
 #include "huddle/base/spec.h"
+#include "huddle/base/steady_seconds.h"
 #include "huddle/base/text.h"
 #include "huddle/transport/process/launcher.h"
 #include "huddle/transport/process/store.h"
@@ -51,6 +52,10 @@ class WithStore final : public Launcher {
 #ifdef HUDDLE_WITH_UCX
 constexpr const char* kAddresses = "address";
 
+// Why the one who hosts the store gives up, which all others say, too.
+constexpr const char* kVerdict = "verdict";
+constexpr Seconds kVerdictSeconds = 2;
+
 // Tells all others this one's address and learns theirs.
 std::vector<std::string> exchange(Store& store, const Job& job, const std::string& own) {
   const WorkerId self{job.place.rank};
@@ -58,24 +63,60 @@ std::vector<std::string> exchange(Store& store, const Job& job, const std::strin
     throw UsageError(concat("two processes of this job say that they are worker ", self.value,
                             ": give each a --rank of its own, from 0 to ", job.place.workers - 1,
                             ", or have `huddle launch` start them."));
-  store.set(key_of(kAddresses, self), own);
-  await_workers(store, kAddresses, job.place.workers, job.rendezvous);
+  const std::string count = concat(job.place.workers, " ");
+  store.set(key_of(kAddresses, self), count + own);
+  await_workers(store, kAddresses, job.place.workers, job.rendezvous, [&] {
+    if (!store.has(kVerdict)) return;
+    const std::string verdict = store.get(kVerdict, kVerdictSeconds);
+    store.set(key_of("read", self), "");
+    throw UsageError(verdict);
+  });
   std::vector<std::string> addresses;
   for (int worker = 0; worker < job.place.workers; ++worker) {
-    addresses.push_back(store.get(key_of(kAddresses, {worker}), job.rendezvous));
-    if (addresses.back().starts_with(kRefusal))
-      throw UsageError(concat("worker ", worker,
-                              " does not take part: ", addresses.back().substr(kRefusal.size())));
+    const std::string said = store.get(key_of(kAddresses, {worker}), job.rendezvous);
+    if (said.starts_with(kRefusal))
+      throw UsageError(
+          concat("worker ", worker, " does not take part: ", said.substr(kRefusal.size())));
+    if (!said.starts_with(count))
+      throw UsageError(concat("the workers of this job disagree: worker ", self.value,
+                              " has --workers ", job.place.workers, ", worker ", worker, " has ",
+                              said.substr(0, said.find(' ')), "."));
+    addresses.push_back(said.substr(count.size()));
   }
   return addresses;
+}
+
+// The host of the store gives up: it stays until all who have come know why.
+void tell_verdict(Store& store, const Job& job, const std::string& verdict) {
+  store.set(kVerdict, verdict);
+  const Seconds end = steady_seconds() + kVerdictSeconds;
+  for (int worker = 0; worker < job.place.workers; ++worker) {
+    const WorkerId each{worker};
+    if (worker == job.place.rank || !store.has(key_of(kAddresses, each))) continue;
+    try {
+      store.get(key_of("read", each), std::max(0.0, end - steady_seconds()));
+    } catch (const Timeout&) {
+      continue;  // It has found out by itself, or is gone.
+    }
+  }
 }
 
 std::unique_ptr<Launcher> connect_ucx(ProcessOptions options, const Job& job) {
   std::unique_ptr<StoreHost> host;
   if (job.place.hosts_store) host = std::make_unique<StoreHost>(*job.place.store);
   Store store(*job.place.store, job.place.token, job.rendezvous);
-  auto wire = make_ucx_wire(options.self, job.place.workers,
-                            [&](const std::string& own) { return exchange(store, job, own); });
+  const auto meet = [&](const std::string& own) {
+    try {
+      return exchange(store, job, own);
+    } catch (const UsageError& error) {
+      if (host) tell_verdict(store, job, error.what());
+      throw;
+    } catch (const TransportError& error) {  // Nothing has begun.
+      throw UsageError(concat("the workers of this job have not come together: ", error.what(),
+                              " Worker 0 says why."));
+    }
+  };
+  auto wire = make_ucx_wire(options.self, job.place.workers, meet);
   return std::make_unique<WithStore>(make_process_launcher(std::move(wire), std::move(options)),
                                      std::move(host));
 }
@@ -86,6 +127,18 @@ std::unique_ptr<Launcher> connect_ucx(ProcessOptions options, const Job& job) {
 bool is_of_processes(std::string_view engine) {
   const std::string name = parse_spec(engine).name;
   return name == "ucx" || name == "mpi";
+}
+
+void check_launcher(std::string_view engine, const Environment& environment) {
+  const std::string name = parse_spec(engine).name;
+  if (launcher_of(environment) != "huddle launch" || name == "ucx") return;
+  if (name == "mpi")
+    throw UsageError(
+        "--engine mpi is started by MPI: use mpirun in place of `huddle launch`, or --engine ucx.");
+  throw UsageError(concat("`huddle launch` has started a process for each worker, and --engine ",
+                          engine,
+                          " would run all of them in each process: add --engine ucx, or "
+                          "leave `huddle launch` out."));
 }
 
 ProcessPlace place_of(std::string_view engine, [[maybe_unused]] const Environment& environment,

@@ -26,6 +26,10 @@ struct Job {
 // Whether the engine of this spec has its workers in processes of their own: "ucx", "mpi".
 bool is_of_processes(std::string_view engine);
 
+// Throws UsageError where `huddle launch` has started this process as one of several that would not
+// find one another under this engine.
+void check_launcher(std::string_view engine, const Environment& environment);
+
 // Which worker this process is: as `typed` and the environment say, under "mpi" as MPI does. Throws
 // UsageError where the build lacks the engine, or nothing says it.
 ProcessPlace place_of(std::string_view engine, const Environment& environment,

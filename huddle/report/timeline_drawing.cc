@@ -72,7 +72,7 @@ std::string about(const TimelineSubject& subject) {
       {"time", subject.is_virtual ? "virtual: the clock of the simulated cluster" : "real"},
       {"links", !subject.links.empty() ? "bytes per second on every link"
                 : subject.is_virtual   ? "none: every link of this cluster is unlimited"
-                                       : "none: workers are threads of one process"}};
+                                       : "none: this engine does not tell them"}};
   return object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

@@ -278,7 +278,7 @@ TEST_F(TimelineTest, SaysWhatItIsOf) {
   EXPECT_EQ(trace().at("otherData").at("time"), "real");
   EXPECT_EQ(of_phase("C").front().at("name"), "a \"link\"\n\\");
   { TimelineFile(path_, subject(3)); }
-  EXPECT_EQ(trace().at("otherData").at("links"), "none: workers are threads of one process");
+  EXPECT_EQ(trace().at("otherData").at("links"), "none: this engine does not tell them");
   EXPECT_EQ(of_phase("M").size(), 2u + 2u * 3u);
 }
 

@@ -68,8 +68,16 @@ TEST(Forms, LeaveModelsOfBfloat16AsTheyAre) {
 
 TEST(Forms, FormGroupsThatDivideTheWorkers) {
   StrategySetting setting = setting_with(kMomentum);
-  for (const auto& [workers, group] :
-       {std::pair{2, 2}, {3, 3}, {5, 3}, {6, 3}, {8, 4}, {10, 2}, {12, 4}, {15, 3}, {32, 4}}) {
+  for (const auto& [workers, group] : {std::pair{2, 2},
+                                       {3, 3},
+                                       {4, 2},
+                                       {5, 3},
+                                       {6, 3},
+                                       {8, 4},
+                                       {10, 2},
+                                       {12, 4},
+                                       {15, 3},
+                                       {32, 4}}) {
     setting.cluster.workers = workers;
     EXPECT_EQ(settled("p_reduce", setting), "p_reduce:group=" + std::to_string(group)) << workers;
     EXPECT_NO_THROW(prepare_strategy("p_reduce", setting)) << workers;

@@ -69,7 +69,12 @@ TrainResult run_logged(Launcher& launcher, const TrainOptions& options,
         static_cast<double>(summary.steps_taken * options.batch * options.accumulate) /
         summary.seconds;
   summary.links = launcher.link_uses();
-  for (const Loss& loss : losses) summary.lost.push_back(loss.reason);
+  for (const Loss& loss : losses) {
+    summary.lost.push_back(loss.reason);
+    if (is_told && loss.worker == WorkerId{0} && !result.error)
+      result.error = std::make_exception_ptr(
+          Error(concat(loss.reason, "; its process kept the records of this run")));
+  }
   if (!result.error && std::ssize(losses) == options.workers)
     result.error = std::make_exception_ptr(
         Error(concat("no worker is left, and no model with them: ", losses.front().reason)));

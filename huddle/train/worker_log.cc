@@ -75,6 +75,8 @@ StepRecord WorkerLog::add(WorkerId worker, StepTaken taken, const std::optional<
 }
 
 void WorkerLog::count(const StepRecord& record) {
+  if (steps_done == 0) first_step = record.step.value;
+  rate_factors += 1;  // Its rate is in the record, and not by what it was scaled.
   seconds = record.end;
   steps_done = record.step.value + 1;
   bytes_sent += static_cast<double>(record.bytes_sent);

@@ -141,6 +141,7 @@ void print_json(const BenchConfig& config, const std::vector<CollectiveTime>& ti
 }
 
 int bench_collectives(const CLI::App& command, BenchConfig config) {
+  check_launcher(config.engine, variable);
   if (is_simulated(config.engine))
     throw UsageError(
         "--engine sim takes no real time, so there is nothing to measure: use threads, ucx or mpi; "

@@ -121,19 +121,6 @@ std::optional<std::string> variable(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// Throws UsageError where this process is one of several that would not find one another.
-void check_launcher(const std::string& engine) {
-  const std::string name = parse_spec(engine).name;
-  if (launcher_of(variable) != "huddle launch" || name == "ucx") return;
-  require(name != "mpi",
-          "--engine mpi is started by MPI: use mpirun in place of `huddle launch`, or "
-          "--engine ucx.");
-  throw UsageError(concat("`huddle launch` has started a process for each worker, and --engine ",
-                          engine,
-                          " would train all of them in each process: add --engine ucx, or "
-                          "leave `huddle launch` out."));
-}
-
 // Where workers are processes: which one this is. Only that of worker 0 speaks and writes.
 void take_place(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
   TypedPlace typed{.store = config.store};
@@ -159,17 +146,24 @@ void take_place(const CLI::App& command, TrainConfig& config, PreparedRun& run) 
   config.out.clear();
 }
 
+void check_processes(const TrainConfig& config, const Cluster& cluster, int processes) {
+  require(cluster.workers == processes,
+          concat(config.cluster, " has ", cluster.workers, " workers, and this job ", processes,
+                 " processes: start as many, one for each."));
+}
+
 // `resumed`: the checkpoint that the run goes on from, if it does.
 void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
              const std::optional<CheckpointInfo>& resumed) {
   if (config.timing_only) check_timing_options(command);
   check_options(command, config);
-  check_launcher(config.engine);
+  check_launcher(config.engine, variable);
   if (is_of_processes(config.engine)) take_place(command, config, run);
   const bool writes = !run.job || run.job->place.rank == 0;
   if (writes) check_outputs(config);
   run.cluster = cluster_of(config);
   adopt_cluster(command, config, run.cluster);
+  if (run.job) check_processes(config, run.cluster, run.job->place.workers);
   check_named("--strategy", config.strategy, [&] { traits_of(config.strategy); });
   check_fits(config, run.cluster, 0);
   const UpdateOptions update = update_of(config);
@@ -266,7 +260,12 @@ void tell_of_checkpoints(const CLI::App& command, const TrainConfig& config) {
     return;
   }
   const std::int64_t step = folder.load_info().step;
-  std::vector<std::string> words{"huddle", "train", "--resume", config.save, "--save", config.save};
+  std::vector<std::string> words{"huddle"};
+  const std::string engine = parse_spec(config.engine).name;
+  const std::string workers = std::to_string(config.workers);
+  if (engine == "ucx") words.insert(words.end(), {"launch", "-n", workers, "--"});
+  if (engine == "mpi") words.insert(words.begin(), {"mpirun", "-n", workers});
+  words.insert(words.end(), {"train", "--resume", config.save, "--save", config.save});
   for (std::string& word : not_in_checkpoint(command)) words.push_back(std::move(word));
   fmt::print(stderr, "huddle: {} has the checkpoint of step {}{}; go on with: {}\n", config.save,
              step, step < config.steps ? "" : ", the last", shell_text(words));

@@ -60,9 +60,13 @@ void check_idle(const CLI::App& command, const TrainConfig& config) {
   const bool is_alone = !is_of_processes(config.engine);
   const std::string of_processes =
       concat("it belongs to workers that are processes; leave it out, or choose --engine ucx.");
+  const bool is_mpi = parse_spec(config.engine).name == "mpi";
+  const std::string of_ucx = "mpirun tells each process which worker it is; leave it out.";
   refuse_idle(command,
               {{"--rank", is_alone, of_processes},
                {"--store", is_alone, of_processes},
+               {"--rank", is_mpi, of_ucx},
+               {"--store", is_mpi, of_ucx},
                {"--rendezvous", is_alone, of_processes},
                {"--momentum", is_adam, of_adam},
                {"--nesterov", config.nesterov && is_adam, of_adam},

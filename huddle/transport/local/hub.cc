@@ -170,7 +170,9 @@ void Hub::post(const std::shared_ptr<Transfer>& transfer) {
   count_operation(transfer->owner_);
   transfer->posted_ = now();
   if (goes_outside(*transfer)) {
-    if (!fails_at_once(*transfer)) outside_->send(transfer);
+    if (fails_at_once(*transfer)) return;
+    outside_->send(transfer);
+    wake(transfer->owner_);  // Whoever sleeps on what carries it has something to see to.
     return;
   }
   const std::shared_ptr<Transfer> other = channels_.take_match(*transfer);

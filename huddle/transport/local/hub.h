@@ -71,6 +71,7 @@ class Hub {
   void fetched(Transfer& send, Transfer& receive, const std::string& trouble);
   void note_end(WorkerId worker, Ending ending, const std::string& reason);
   void note_stop(const std::string& reason);
+  bool is_stopped() const { return !stopped_.empty(); }
   bool is_running(WorkerId worker) const { return worker_state(worker).life == Life::running; }
 
   // Failure injection by time: ends workers at the moments at which the cluster has them die, in a

@@ -9,8 +9,10 @@
 namespace huddle {
 namespace {
 
-// How long a tensor may still be filled by somebody after its owner has given it up.
+// How long a tensor may still be filled by somebody after its owner has given it up: as long as a
+// slow network takes for so many bytes.
 constexpr Seconds kPatience = 10;
+constexpr double kSlowBytesPerSecond = 10e6;
 
 }  // namespace
 
@@ -64,7 +66,8 @@ void Transfer::cancel() {
   }
   // Somebody may be filling the tensor right now, which ends by itself if a peer does not stop in
   // the middle of it.
-  const Time give_up = hub_.now() + kPatience;
+  const Time give_up =
+      hub_.now() + kPatience + static_cast<double>(tensor_.nbytes()) / kSlowBytesPerSecond;
   while (is_copied_) {
     if (hub_.outside_ != nullptr && hub_.now() >= give_up) hub_.outside_->hang_up(peer_);
     hub_.rest(owner_, hub_.now() + 1);

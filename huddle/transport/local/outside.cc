@@ -34,7 +34,8 @@ void Hub::arrive(const std::shared_ptr<Transfer>& send) {
 void Hub::fetched(Transfer& send, Transfer& receive, const std::string& trouble) {
   receive.is_copied_ = false;
   if (trouble.empty())
-    return land(send, receive, {std::max(send.cargo_->arrived_at(), receive.posted_), now()});
+    return land(send, receive,
+                {std::min(now(), std::max(send.cargo_->arrived_at(), receive.posted_)), now()});
   const auto error = std::make_exception_ptr(PeerLost(
       send.owner_,
       concat("worker ", receive.owner_.value, ", ", step_text(receive.owner_), ": lost worker ",

@@ -61,15 +61,18 @@ class MpiWire final : public Wire {
   void send(WorkerId to, std::span<const std::byte> header, std::span<const std::byte> data,
             Done done) override;
   void fetch(Handle waiting, std::span<std::byte> into, Done done) override;
-  void let_go(Handle waiting) override { announced_.erase(announced_of(waiting)); }
-  void hang_up(WorkerId) override {}  // There is no way to.
+  void let_go(Handle waiting) override;
+  void hang_up(WorkerId peer) override;
+  void leave_others_behind() override;
   bool progress(Listener& listener) override;
-  Sleep prepare_sleep() override { return Sleep::blind; }
+  // MPI moves large messages only while it is looked at.
+  Sleep prepare_sleep() override { return operations_.empty() ? Sleep::blind : Sleep::busy; }
   int descriptor() const override { return -1; }
 
  private:
   // Requests that end together.
   struct Operation {
+    int peer = 0;
     std::vector<MPI_Request> requests;
     std::vector<std::byte> message;  // Header and small data, as they travel.
     Done done;
@@ -78,6 +81,7 @@ class MpiWire final : public Wire {
   struct Announced {
     int from = 0;
     int tag = 0;
+    std::size_t bytes = 0;
   };
 
   struct Posted {
@@ -90,52 +94,85 @@ class MpiWire final : public Wire {
       return reinterpret_cast<Handle>(&each) == waiting;
     });
   }
-  void post(Posted& posted);
+  bool post(Posted& posted);
+  void lose(int peer, const std::string& why);
   bool take_message(Listener& listener);
   bool end_operations();
-  void add_pieces(Operation& operation, std::byte* data, std::size_t bytes, int peer, int tag,
-                  bool sends);
+  Operation& begin(int peer, Done done);
+  void add_pieces(Operation& operation, std::byte* data, std::size_t bytes, int tag, bool sends);
 
   MPI_Comm processes_;
   std::deque<Posted> posted_;  // In the order in which messages fill them.
   std::list<Operation> operations_;
   std::list<Announced> announced_;
+  std::list<Operation> orphans_;  // Given up, yet MPI may still read and write what they hold.
+  std::vector<std::pair<int, std::string>> gone_;  // To be told.
   std::uint64_t data_sent_ = 0;
+  bool is_left_ = false;  // Somebody will not end.
 };
+
+// Whether MPI may be ended in good order when the process ends.
+bool& will_end_well() {
+  static bool well = true;
+  return well;
+}
 
 MpiWire::MpiWire(MPI_Comm processes) : processes_(processes) {
   MPI_Comm_set_errhandler(processes_, MPI_ERRORS_RETURN);
-  for (std::size_t i = 0; i < kPosted; ++i) post(posted_.emplace_back());
+  for (std::size_t i = 0; i < kPosted; ++i)
+    if (!post(posted_.emplace_back())) throw TransportError("MPI: listening failed");
 }
 
-// What nobody will receive any more is taken back where MPI can; a send cannot be.
+// What nobody will receive any more is taken back where MPI can; a send cannot be. Of what it may
+// still touch the memory is left to the process.
 MpiWire::~MpiWire() {
-  for (Posted& posted : posted_) {
-    MPI_Cancel(&posted.request);
-    MPI_Wait(&posted.request, MPI_STATUS_IGNORE);
-  }
+  operations_.splice(operations_.end(), orphans_);
   for (Operation& operation : operations_)
     for (MPI_Request& request : operation.requests)
       if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
-  // Its memory may still be read: it is left to the process.
+  if (is_left_) {
+    new std::deque<Posted>(std::move(posted_));
+  } else {
+    for (Posted& posted : posted_) {
+      if (posted.request == MPI_REQUEST_NULL) continue;
+      MPI_Cancel(&posted.request);
+      MPI_Wait(&posted.request, MPI_STATUS_IGNORE);
+    }
+  }
   new std::list<Operation>(std::move(operations_));
-  MPI_Comm_free(&processes_);
+  if (!is_left_) MPI_Comm_free(&processes_);
 }
 
-void MpiWire::post(Posted& posted) {
-  require_ok(MPI_Irecv(posted.message.data(), static_cast<int>(posted.message.size()), MPI_BYTE,
-                       MPI_ANY_SOURCE, kHeaderTag, processes_, &posted.request),
-             "listening");
+void MpiWire::leave_others_behind() {
+  is_left_ = true;
+  will_end_well() = false;
 }
 
-void MpiWire::add_pieces(Operation& operation, std::byte* data, std::size_t bytes, int peer,
-                         int tag, bool sends) {
-  for (std::size_t begin = 0; begin < bytes; begin += kLongestPiece) {
-    const int size = static_cast<int>(std::min(kLongestPiece, bytes - begin));
+bool MpiWire::post(Posted& posted) {
+  return MPI_Irecv(posted.message.data(), static_cast<int>(posted.message.size()), MPI_BYTE,
+                   MPI_ANY_SOURCE, kHeaderTag, processes_, &posted.request) == MPI_SUCCESS;
+}
+
+void MpiWire::lose(int peer, const std::string& why) { gone_.emplace_back(peer, why); }
+
+MpiWire::Operation& MpiWire::begin(int peer, Done done) {
+  Operation& operation = operations_.emplace_back();
+  operation.peer = peer;
+  operation.done = std::move(done);
+  return operation;
+}
+
+void MpiWire::add_pieces(Operation& operation, std::byte* data, std::size_t bytes, int tag,
+                         bool sends) {
+  for (std::size_t at = 0; at < bytes; at += kLongestPiece) {
+    const int size = static_cast<int>(std::min(kLongestPiece, bytes - at));
     MPI_Request& request = operation.requests.emplace_back();
-    require_ok(sends ? MPI_Isend(data + begin, size, MPI_BYTE, peer, tag, processes_, &request)
-                     : MPI_Irecv(data + begin, size, MPI_BYTE, peer, tag, processes_, &request),
-               sends ? "sending" : "receiving");
+    const int error =
+        sends ? MPI_Isend(data + at, size, MPI_BYTE, operation.peer, tag, processes_, &request)
+              : MPI_Irecv(data + at, size, MPI_BYTE, operation.peer, tag, processes_, &request);
+    if (error == MPI_SUCCESS) continue;
+    operation.requests.pop_back();
+    return lose(operation.peer, message_of(error));
   }
 }
 
@@ -144,49 +181,73 @@ void MpiWire::send(WorkerId to, std::span<const std::byte> header, std::span<con
   check(header.size() <= kLongestHeader, "a header is too long for this wire");
   const bool is_small = data.size() <= kSmall;
   const Front front{header.size(), data.size(), is_small ? 0 : ++data_sent_};
-  Operation& operation = operations_.emplace_back();
-  operation.done = std::move(done);
+  Operation& operation = begin(to.value, std::move(done));
   operation.message.resize(sizeof front + header.size() + (is_small ? data.size() : 0));
   std::memcpy(operation.message.data(), &front, sizeof front);
   std::memcpy(operation.message.data() + sizeof front, header.data(), header.size());
   if (is_small && !data.empty())
     std::memcpy(operation.message.data() + sizeof front + header.size(), data.data(), data.size());
-  add_pieces(operation, operation.message.data(), operation.message.size(), to.value, kHeaderTag,
-             true);
+  add_pieces(operation, operation.message.data(), operation.message.size(), kHeaderTag, true);
   if (!is_small)
-    add_pieces(operation, const_cast<std::byte*>(data.data()), data.size(), to.value,
+    add_pieces(operation, const_cast<std::byte*>(data.data()), data.size(),
                kFirstDataTag + static_cast<int>(front.number % kDataTags), true);
 }
 
 void MpiWire::fetch(Handle waiting, std::span<std::byte> into, Done done) {
   const auto announced = announced_of(waiting);
   check(announced != announced_.end(), "data is fetched that nobody has announced");
-  Operation& operation = operations_.emplace_back();
-  operation.done = std::move(done);
-  add_pieces(operation, into.data(), into.size(), announced->from, announced->tag, false);
+  const Announced data = *announced;
   announced_.erase(announced);
+  add_pieces(begin(data.from, std::move(done)), into.data(), into.size(), data.tag, false);
+}
+
+// Received all the same: its number comes again, and its sender waits.
+void MpiWire::let_go(Handle waiting) {
+  const auto announced = announced_of(waiting);
+  if (announced == announced_.end()) return;
+  const Announced data = *announced;
+  announced_.erase(announced);
+  Operation& operation = begin(data.from, [](const std::string&) {});
+  operation.message.resize(data.bytes);
+  add_pieces(operation, operation.message.data(), data.bytes, data.tag, false);
+}
+
+// MPI cannot end a connection: what is under way is left alone from now on, memory and all.
+void MpiWire::hang_up(WorkerId peer) {
+  lose(peer.value, "its connection was given up");
+  std::vector<Done> told;
+  for (auto each = operations_.begin(); each != operations_.end();) {
+    const auto next = std::next(each);
+    if (each->peer == peer.value) {
+      told.push_back(each->done);  // A copy: what it holds is what MPI may write to.
+      orphans_.splice(orphans_.end(), operations_, each);
+    }
+    each = next;
+  }
+  for (const Done& done : told) done("the connection was given up");
 }
 
 bool MpiWire::take_message(Listener& listener) {
   int is_there = 0;
   MPI_Status status{};
   Posted& first = posted_.front();
-  require_ok(MPI_Test(&first.request, &is_there, &status), "receiving");
-  if (is_there == 0) return false;
+  if (first.request == MPI_REQUEST_NULL ||
+      MPI_Test(&first.request, &is_there, &status) != MPI_SUCCESS || is_there == 0)
+    return false;
   int count = 0;
   MPI_Get_count(&status, MPI_BYTE, &count);
   const std::span<const std::byte> message(first.message.data(), static_cast<std::size_t>(count));
   Front front;
-  check(message.size() >= sizeof front, "a message is shorter than its front");
-  std::memcpy(&front, message.data(), sizeof front);
-  const std::span<const std::byte> rest = message.subspan(sizeof front);
-  check(front.header <= rest.size(), "a message is shorter than its header");
-  Arrival arrival{.header = rest.first(front.header), .bytes = front.bytes};
+  std::memcpy(&front, message.data(), std::min(sizeof front, message.size()));
+  const std::span<const std::byte> rest = message.subspan(std::min(sizeof front, message.size()));
+  Arrival arrival{.header = rest.first(std::min<std::size_t>(front.header, rest.size())),
+                  .bytes = front.bytes};
   if (front.number == 0) {
-    arrival.data = rest.subspan(front.header);
+    arrival.data = rest.subspan(arrival.header.size());
   } else {
     const Announced& announced = announced_.emplace_back(
-        Announced{status.MPI_SOURCE, kFirstDataTag + static_cast<int>(front.number % kDataTags)});
+        Announced{status.MPI_SOURCE, kFirstDataTag + static_cast<int>(front.number % kDataTags),
+                  static_cast<std::size_t>(front.bytes)});
     arrival.waiting = reinterpret_cast<Handle>(&announced);
   }
   listener.arrived(arrival);
@@ -211,7 +272,9 @@ bool MpiWire::end_operations() {
     const auto next = std::next(each);
     ended.splice(ended.begin(), operations_, each);
     each = next;
-    ended.front().done(error == MPI_SUCCESS ? std::string() : message_of(error));
+    const Operation& one = ended.front();
+    if (error != MPI_SUCCESS) lose(one.peer, message_of(error));
+    one.done(error == MPI_SUCCESS ? std::string() : message_of(error));
     any = true;
   }
   return any;
@@ -219,8 +282,13 @@ bool MpiWire::end_operations() {
 
 bool MpiWire::progress(Listener& listener) {
   bool any = false;
-  while (take_message(listener)) any = true;
-  return end_operations() || any;
+  for (std::size_t i = 0; i < kPosted && take_message(listener); ++i) any = true;
+  any = end_operations() || any;
+  for (const auto& [peer, why] : std::exchange(gone_, {})) {
+    listener.gone({peer}, why);
+    any = true;
+  }
+  return any;
 }
 
 }  // namespace
@@ -238,7 +306,11 @@ MpiPlace mpi_place() {
     std::atexit([] {
       int has_ended = 0;
       MPI_Finalized(&has_ended);
-      if (has_ended == 0) MPI_Finalize();
+      if (has_ended != 0) return;
+      if (will_end_well())
+        MPI_Finalize();
+      else
+        MPI_Abort(MPI_COMM_WORLD, 1);  // Else the one that hangs would be waited for.
     });
   }
   MpiPlace place;

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -39,6 +40,11 @@ class ProcessLauncher final : public Launcher {
                          .token = options_.token,
                          .warn = options_.warn}) {}
 
+  ~ProcessLauncher() override {
+    office_.close();
+    wire_.reset();  // What ends with it is still told to the office.
+  }
+
   std::vector<Loss> run(const std::function<void(Endpoint&)>& body) override;
   void stop(const std::string& reason) override;
   bool is_here(WorkerId worker) const override { return worker == options_.self; }
@@ -51,12 +57,12 @@ class ProcessLauncher final : public Launcher {
   }
 
  private:
-  void see_off(ProcessScheduler& scheduler);
+  void see_off(Hub& hub, ProcessScheduler& scheduler);
   std::vector<Loss> conclude(const std::vector<WorkerEnd>& ends) const;
 
   const ProcessOptions options_;
   const Cluster cluster_;
-  const std::unique_ptr<Wire> wire_;
+  std::unique_ptr<Wire> wire_;
   PostOffice office_;
   Heard heard_;
   std::mutex mutex_;                       // Taken before the scheduler's. Guards:
@@ -98,7 +104,7 @@ std::vector<Loss> ProcessLauncher::run(const std::function<void(Endpoint&)>& bod
       own);
   hub.close();
   if (injector.joinable()) injector.join();
-  see_off(scheduler);
+  see_off(hub, scheduler);
   std::vector<WorkerEnd> ends;
   {
     const std::lock_guard lock(mutex_);
@@ -121,12 +127,23 @@ std::vector<Loss> ProcessLauncher::run(const std::function<void(Endpoint&)>& bod
   return conclude(ends);
 }
 
-// Until all workers have ended, or for as long as one waits for those who do not say so.
-void ProcessLauncher::see_off(ProcessScheduler& scheduler) {
+// Until all workers have ended. Who does not say so is waited for as long as a wait may last, and
+// not for long where the run has been stopped or has failed: then it has no reason to go on.
+void ProcessLauncher::see_off(Hub& hub, ProcessScheduler& scheduler) {
   const std::lock_guard office(scheduler);
-  const Time give_up = scheduler.now() + options_.farewell.after;
-  while (!office_.have_all_ended() && scheduler.now() < give_up)
-    scheduler.rest(options_.self, give_up);
+  const Time begin = scheduler.now();
+  const auto give_up = [&] {
+    const bool is_over = hub.is_stopped() || office_.has_failed();
+    return begin +
+           (is_over ? std::min(kLastWords, options_.farewell.after) : options_.farewell.after);
+  };
+  while (!office_.have_all_ended() && scheduler.now() < give_up())
+    scheduler.rest(options_.self, give_up());
+  if (!office_.have_all_ended()) {
+    office_.give_up_on_others(concat("it had not ended ", std::lround(scheduler.now() - begin),
+                                     " s after worker ", options_.self.value));
+    wire_->leave_others_behind();
+  }
   const Time last_words = scheduler.now() + kLastWords;
   while (!office_.has_said_all() && scheduler.now() < last_words)
     scheduler.rest(options_.self, std::min(last_words, scheduler.now() + 0.01));

@@ -14,6 +14,9 @@
 namespace huddle {
 namespace {
 
+// What is no message of a worker is kept here as a whole.
+constexpr std::uint64_t kLongestWords = 256 << 20;
+
 Tag unpack(std::uint32_t tag) {
   return {static_cast<Kind>(tag >> 29 & 1), static_cast<Purpose>(tag >> 24 & 31),
           Lane{static_cast<std::uint8_t>(tag >> 18 & (kLanes - 1))}, Sequence{tag % kSequences}};
@@ -58,8 +61,16 @@ class PostOffice::Letter final : public Cargo {
 
   // The wire's own memory is about to be gone.
   void keep() {
+    if (!kept_.empty()) return;
     kept_.assign(data_.begin(), data_.end());
     data_ = kept_;
+  }
+
+  // Where data that waits can be fetched to.
+  std::span<std::byte> room() {
+    kept_.resize(envelope.bytes);
+    data_ = kept_;
+    return kept_;
   }
 
   std::span<const std::byte> data() const { return data_; }
@@ -102,6 +113,7 @@ void PostOffice::enter(Hub& hub) {
 void PostOffice::leave() {
   hub_ = nullptr;
   ++run_;
+  unwanted_.clear();
   for (Peer& each : peers_) {
     each.sends.clear();
     each.unfetched.clear();
@@ -144,7 +156,8 @@ void PostOffice::send(const std::shared_ptr<Transfer>& send) {
          if (run != run_ || hub_ == nullptr || !receiver.sends.contains(number)) return;
          // Who is gone without a goodbye fails all that was sent to it; what somebody has fetched
          // before its goodbye went well, whatever becomes of the connection.
-         if (!trouble.empty() && !ends_.contains(receiver.party.worker)) return;
+         if (!trouble.empty() && !ends_.contains(receiver.party.worker))
+           return wire_.hang_up(receiver.party.worker);
          receiver.sends.erase(number);
          hub_->sent(*send);
        });
@@ -226,9 +239,10 @@ bool PostOffice::is_ours(const Wire::Arrival& arrival, const Envelope& envelope)
   else if (seal_of(peer({envelope.from}).key_from, envelope) != envelope.seal)
     fault = "is not sealed with the token of this job";
   else if (envelope.bytes != arrival.bytes ||
-           (!arrival.waiting && arrival.data.size() != arrival.bytes) ||
-           (arrival.waiting && envelope.kind != Envelope::Kind::message))
+           (!arrival.waiting && arrival.data.size() != arrival.bytes))
     fault = "is not as long as its header says";
+  else if (envelope.kind != Envelope::Kind::message && envelope.bytes > kLongestWords)
+    fault = "says too much";
   else if (envelope.kind > Envelope::Kind::stop ||
            envelope.type >= static_cast<std::uint8_t>(at::ScalarType::NumOptions) ||
            (envelope.tag >> 24 & 31) > static_cast<std::uint32_t>(Purpose::request))
@@ -254,32 +268,48 @@ void PostOffice::arrived(const Wire::Arrival& arrival) {
   const auto letter = std::make_shared<Letter>(wire_, envelope, arrival);
   letter->at = hub_ != nullptr ? hub_->now() : 0;
   from.early.emplace(envelope.sequence, letter);
-  // No exception may pass the library that has called.
-  try {
-    see_to(from);
-  } catch (const std::exception& error) {
-    options_.warn(concat("worker ", options_.self.value, ": a message of worker ", envelope.from,
-                         " could not be read: ", error.what()));
-  }
+  see_to(from);
   if (letter.use_count() > 1) letter->keep();
 }
 
-// What has come of this peer, as far as its turn is.
+// What has come of this peer, as far as its turn is. Words that wait at their sender are fetched
+// first; what comes after them waits for that.
 void PostOffice::see_to(Peer& from) {
-  while (hub_ != nullptr && !from.early.empty()) {
+  while (hub_ != nullptr && !from.early.empty() && !from.is_fetching) {
     const auto next = from.early.begin();
     const std::shared_ptr<Letter> letter = next->second;
     if (letter->envelope.sequence != from.seen || letter->envelope.run > run_) return;
+    if (letter->envelope.kind != Envelope::Kind::message && letter->waits()) {
+      fetch_words(from, letter);
+      continue;
+    }
     from.early.erase(next);
     ++from.seen;
-    if (letter->envelope.run == run_) open(from, letter);
+    if (letter->envelope.run != run_) continue;
+    try {  // No exception may pass the library that has called.
+      open(from, letter);
+    } catch (const std::exception& error) {
+      options_.warn(concat("worker ", options_.self.value, ": a message of worker ",
+                           from.party.worker.value, " could not be read: ", error.what()));
+    }
   }
+}
+
+void PostOffice::fetch_words(Peer& from, const std::shared_ptr<Letter>& letter) {
+  from.is_fetching = true;
+  const Wire::Handle waiting = *letter->take_waiting();
+  wire_.fetch(waiting, letter->room(), [this, &from, letter](const std::string& trouble) {
+    from.is_fetching = false;
+    if (trouble.empty()) see_to(from);  // Else its sender is gone, which will be told.
+  });
 }
 
 void PostOffice::open(Peer& from, const std::shared_ptr<Letter>& letter) {
   switch (letter->envelope.kind) {
     case Envelope::Kind::message:
       if (letter->waits()) from.unfetched.insert(letter->envelope.sequence);
+      // Its sender must not take it for received, before it has read this worker's goodbye.
+      if (letter->waits() && !hub_->is_running(options_.self)) return unwanted_.push_back(letter);
       return hub_->arrive(std::make_shared<Transfer>(*hub_, from.party, options_.self,
                                                      unpack(letter->envelope.tag), letter));
     case Envelope::Kind::report:
@@ -307,6 +337,26 @@ void PostOffice::gone(WorkerId worker, const std::string& why) {
   const std::string reason = concat("worker ", worker.value, " is gone: ", why);
   hub_->note_end(worker, WorkerEnding::died, reason);
   note({worker, WorkerEnding::died, reason, nullptr, hub_->now()});
+}
+
+bool PostOffice::has_failed() const {
+  return std::ranges::any_of(ends_, [](const auto& each) {
+    return each.second.ending == WorkerEnding::failed ||
+           each.second.ending == WorkerEnding::followed;
+  });
+}
+
+void PostOffice::give_up_on_others(const std::string& why) {
+  for (const Peer& each : peers_)
+    if (!ends_.contains(each.party.worker)) gone(each.party.worker, why);
+}
+
+void PostOffice::close() {
+  unwanted_.clear();
+  for (Peer& each : peers_) {
+    each.early.clear();
+    each.sends.clear();
+  }
 }
 
 std::vector<WorkerEnd> PostOffice::ends() const {

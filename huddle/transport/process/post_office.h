@@ -59,6 +59,13 @@ class PostOffice final : public Outside, public Wire::Listener {
   // How workers have ended, in the order of time; and whether all have.
   std::vector<WorkerEnd> ends() const;
   bool have_all_ended() const { return ends_.size() == peers_.size(); }
+  bool has_failed() const;  // Somebody has, so that the others are about to end, too.
+
+  // Those who have not ended count as lost from now on.
+  void give_up_on_others(const std::string& why);
+
+  // Lets go of all that has come. The last call, before the wire is gone.
+  void close();
 
   // Whether all reports and goodbyes have left.
   bool has_said_all() const { return words_under_way_ == 0; }
@@ -96,12 +103,14 @@ class PostOffice final : public Outside, public Wire::Listener {
     // What it said at its end: that it has seen to so many of ours, and fetched all but these.
     std::uint64_t has_seen = 0;
     std::set<std::uint64_t> has_left;
-    bool is_gone = false;  // Its process: nothing comes any more.
+    bool is_fetching = false;  // Words, whose turn it is.
+    bool is_gone = false;      // Its process: nothing comes any more.
   };
 
   Peer& peer(WorkerId worker) { return peers_[static_cast<std::size_t>(worker.value)]; }
   bool is_ours(const Wire::Arrival& arrival, const Envelope& envelope);
   void see_to(Peer& from);
+  void fetch_words(Peer& from, const std::shared_ptr<Letter>& letter);
   void open(Peer& from, const std::shared_ptr<Letter>& letter);
   void open_ending(Peer& from, std::string_view text);
   std::uint64_t post(WorkerId to, Envelope envelope, std::span<const std::byte> data,
@@ -119,6 +128,7 @@ class PostOffice final : public Outside, public Wire::Listener {
   std::map<WorkerId, WorkerEnd> ends_;
   int words_under_way_ = 0;
   std::int64_t refused_ = 0;
+  std::vector<std::shared_ptr<Letter>> unwanted_;  // Data that waits for a worker that has ended.
 };
 
 }  // namespace huddle

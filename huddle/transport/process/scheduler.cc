@@ -23,7 +23,7 @@ constexpr int kLooks = 40;
 constexpr Seconds kLongestSleep = 0.2;
 
 // How long one sleeps where nothing can wake one: ever longer.
-constexpr Seconds kShortestNap = 20e-6;
+constexpr Seconds kShortestNap = 50e-6;
 constexpr Seconds kLongestNap = 4e-3;
 
 // How soon somebody stands in once nobody sees to the wire any more. A step computes for longer.
@@ -127,6 +127,7 @@ void ProcessScheduler::see_to_wire(Time until) {
     if (wire_.progress(listener_)) {
       looks = 0;
       nap_ = 0;
+      let_others_in();
       continue;
     }
     if (++looks > kLooks) {
@@ -139,11 +140,20 @@ void ProcessScheduler::see_to_wire(Time until) {
   }
 }
 
+// A stream of messages must not keep those out who want to compute, stop or report.
+void ProcessScheduler::let_others_in() {
+  constexpr int kTurns = 4;  // A mutex knows no order: whoever wants it may come late.
+  for (int i = 0; i < kTurns && wanted_ > 0; ++i) {
+    mutex_.unlock();
+    std::this_thread::yield();
+    mutex_.lock();
+  }
+}
+
 void ProcessScheduler::sleep(Bell& bell, Time until) {
   const Wire::Sleep kind = wire_.prepare_sleep();
-  if (kind == Wire::Sleep::busy) return;
-  const bool is_blind = kind == Wire::Sleep::blind;
-  nap_ = std::clamp(2 * nap_, kShortestNap, kLongestNap);
+  const bool is_blind = kind != Wire::Sleep::armed;
+  nap_ = kind == Wire::Sleep::busy ? kShortestNap : std::clamp(2 * nap_, kShortestNap, kLongestNap);
   const Seconds longest = std::min(until - now(), is_blind ? nap_ : kLongestSleep);
   bell.await(true);
   mutex_.unlock();
@@ -159,6 +169,8 @@ void ProcessScheduler::stand_in() {
       left_.wait_for(mutex_, kStandInAfter);
     else if (!wire_.progress(listener_))
       sleep(*stand_in_bell_, now() + kLongestSleep);
+    else
+      let_others_in();
   }
 }
 

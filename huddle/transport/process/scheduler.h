@@ -34,7 +34,11 @@ class ProcessScheduler final : public Scheduler {
   // Before the worker's body begins.
   void set_clock(Seconds ahead) { ahead_ = ahead; }
 
-  void lock() override { mutex_.lock(); }
+  void lock() override {
+    ++wanted_;
+    mutex_.lock();
+    --wanted_;
+  }
   void unlock() override { mutex_.unlock(); }
   Time now() const override;
   void rest(WorkerId worker, Time until) override;
@@ -52,12 +56,14 @@ class ProcessScheduler final : public Scheduler {
 
   void see_to_wire(Time until);
   void sleep(Bell& bell, Time until);
+  void let_others_in();
   void stand_in();
 
   Wire& wire_;
   Wire::Listener& listener_;
   const Time start_;
   std::atomic<Seconds> ahead_ = 0;
+  std::atomic<int> wanted_ = 0;  // Threads that wait for the lock.
   std::mutex mutex_;
   // Guarded by mutex_:
   const std::unique_ptr<Bell> bell_;           // Of the worker's thread that sees to the wire,

@@ -193,7 +193,8 @@ std::string key_of(const std::string& topic, WorkerId rank) {
   return concat(topic, '/', rank.value);
 }
 
-void await_workers(Store& store, const std::string& topic, int workers, Seconds patience) {
+void await_workers(Store& store, const std::string& topic, int workers, Seconds patience,
+                   const std::function<void()>& between) {
   const Seconds end = steady_seconds() + patience;
   std::vector<int> missing;
   for (int rank = workers - 1; rank >= 0; --rank) missing.push_back(rank);
@@ -203,6 +204,7 @@ void await_workers(Store& store, const std::string& topic, int workers, Seconds 
     while (!missing.empty() && store.has(key_of(topic, WorkerId{missing.back()})))
       missing.pop_back();
     if (missing.empty()) return;
+    between();
     if (steady_seconds() >= end) break;
     pause(rest);
     rest = std::min(2 * rest, kLongestPause);

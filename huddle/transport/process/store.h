@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -78,7 +79,10 @@ class Store {
 std::string key_of(const std::string& topic, WorkerId rank);
 
 // Returns once each of the workers 0 to workers-1 has set its key of this topic. Throws UsageError
-// naming those who have not after `patience`, which --rendezvous sets.
-void await_workers(Store& store, const std::string& topic, int workers, Seconds patience);
+// naming those who have not after `patience`, which --rendezvous sets, and what `between` throws,
+// which is called now and then.
+void await_workers(
+    Store& store, const std::string& topic, int workers, Seconds patience,
+    const std::function<void()>& between = [] {});
 
 }  // namespace huddle

@@ -6,7 +6,7 @@
 // with its header; large data waits at its sender until it is fetched, straight into its place.
 //
 // All calls are made under the engine's lock, by one thread at a time, though not always by the
-// same one. No call blocks.
+// same one. No call blocks, and none throws but the constructor.
 
 #pragma once
 
@@ -57,12 +57,15 @@ class Wire {
   // Ends the connection with a peer: whatever is under way with it ends, with trouble.
   virtual void hang_up(WorkerId peer) = 0;
 
-  // Sees to what is there and tells `listener`. True if anything was.
+  // Somebody will not end: from now on nothing waits for anybody, the end of the process included.
+  virtual void leave_others_behind() {}
+
+  // Sees to some of what is there and tells `listener`. True if anything was. Throws nothing.
   virtual bool progress(Listener& listener) = 0;
 
   // Before a sleep, after progress came to nothing: until its descriptor is readable there is
-  // nothing to see to (`armed`), or there is something already (`busy`), or one cannot know and
-  // has to look now and then (`blind`).
+  // nothing to see to (`armed`), or there may be something very soon (`busy`), or one cannot know
+  // and has to look now and then (`blind`).
   enum class Sleep { armed, busy, blind };
   virtual Sleep prepare_sleep() = 0;
   virtual int descriptor() const = 0;  // -1 where every sleep is blind.

@@ -3,6 +3,7 @@
 #include <ucp/api/ucp.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <unordered_map>
 #include <utility>
@@ -38,9 +39,7 @@ class UcxWire final : public Wire {
   void send(WorkerId to, std::span<const std::byte> header, std::span<const std::byte> data,
             Done done) override;
   void fetch(Handle waiting, std::span<std::byte> into, Done done) override;
-  void let_go(Handle waiting) override {
-    ucp_am_data_release(worker_, reinterpret_cast<void*>(waiting));
-  }
+  void let_go(Handle waiting) override;
   void hang_up(WorkerId peer) override;
   bool progress(Listener& listener) override;
   Sleep prepare_sleep() override;
@@ -81,10 +80,16 @@ class UcxWire final : public Wire {
   std::vector<std::pair<WorkerId, std::string>> gone_;    // To be told.
   std::vector<void*> closing_;
   Listener* listener_ = nullptr;  // While progress is made.
+  Handle arriving_ = 0;           // The data of the message whose callback runs, if it waits,
+  bool is_let_go_ = false;        // and whether nobody wants it.
 };
 
 UcxWire::UcxWire(WorkerId self, int workers, const ExchangeAddresses& exchange) {
   ucp_config_t* config = nullptr;
+  // Shared memory reports failures, too, if it is asked to; else it would not be used. UCX takes
+  // this from its variables alone; those that are set stay.
+  for (const char* name : {"UCX_POSIX_ERROR_HANDLING", "UCX_SYSV_ERROR_HANDLING"})
+    ::setenv(name, "y", 0);
   require_ok(ucp_config_read(nullptr, nullptr, &config), "reading its settings");
   ucp_config_modify(config, "KEEPALIVE_INTERVAL", kKeepAlive);
   ucp_params_t params{};
@@ -215,9 +220,17 @@ void UcxWire::fetch(Handle waiting, std::span<std::byte> into, Done done) {
          operation);
 }
 
+// Data may not be released while its callback runs: what that returns says so instead.
+void UcxWire::let_go(Handle waiting) {
+  if (waiting == arriving_)
+    is_let_go_ = true;
+  else
+    ucp_am_data_release(worker_, reinterpret_cast<void*>(waiting));
+}
+
 ucs_status_t UcxWire::on_message(void* self, const void* header, std::size_t header_size,
                                  void* data, std::size_t size, const ucp_am_recv_param_t* how) {
-  const auto* const wire = static_cast<UcxWire*>(self);
+  auto* const wire = static_cast<UcxWire*>(self);
   if (wire->listener_ == nullptr) return UCS_OK;  // The wire is being closed.
   Arrival arrival{.header = {static_cast<const std::byte*>(header), header_size}, .bytes = size};
   const bool waits = (how->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
@@ -225,8 +238,11 @@ ucs_status_t UcxWire::on_message(void* self, const void* header, std::size_t hea
     arrival.waiting = reinterpret_cast<Handle>(data);
   else
     arrival.data = {static_cast<const std::byte*>(data), size};
+  wire->arriving_ = arrival.waiting.value_or(0);
+  wire->is_let_go_ = false;
   wire->listener_->arrived(arrival);
-  return waits ? UCS_INPROGRESS : UCS_OK;
+  wire->arriving_ = 0;
+  return waits && !wire->is_let_go_ ? UCS_INPROGRESS : UCS_OK;
 }
 
 // Told later: an end may be noticed in the middle of a send, where nobody expects to hear of it.
