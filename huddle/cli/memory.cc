@@ -20,7 +20,8 @@ constexpr double kThreadedWorker = 2e6;   // ... and on a thread, with what its 
 constexpr double kRoute = 18;             // Of each two workers in the simulated network.
 constexpr double kMember = 1000;          // A member of a group: its plan and what is under way.
 constexpr double kModels = 22;            // Sizes of the model that a worker holds while it trains.
-constexpr double kPeerOfGossip = 80;      // ad_psgd keeps something for each other worker.
+constexpr double kPeerOfGossip = 80;      // ad_psgd keeps something for each other worker,
+constexpr double kBesideGossip = 25e3;    // and averages beside it.
 
 // Workers whose schedule is made to look at its groups. More of them fit nowhere even if they are
 // alone, and their groups would take gigabytes by themselves.
@@ -47,6 +48,7 @@ void add_strategy(MemoryNeed& need, std::string_view spec, const Cluster& cluste
   if (name == "ad_psgd") {
     need.group = 2;
     need.peer_bytes = kPeerOfGossip;
+    need.beside_bytes = kBesideGossip;
   } else if (name == "p_reduce") {
     need.group = static_cast<int>(options.integer("group"));
   } else if (has_schedule(name) && name != "bsp" && options.integer("warmup") == 0) {
@@ -68,7 +70,8 @@ double estimated_bytes(const MemoryNeed& need) {
                                                                  : kThreadedWorker;
   const double model = (kModels + static_cast<double>(need.models)) * need.model_bytes;
   const double peers = (is_simulated ? kRoute : 0) + need.peer_bytes;
-  return kLibraries + workers * (worker + model + group * kMember + workers * peers);
+  return kLibraries +
+         workers * (worker + need.beside_bytes + model + group * kMember + workers * peers);
 }
 
 int most_workers(const MemoryNeed& need, double bytes) {

@@ -26,12 +26,13 @@ struct MemoryNeed {
   int workers = 1;
   int group = 0;            // Members of the largest group that averages; 0: all workers.
   double peer_bytes = 0;    // That a worker keeps for each other worker, beside its groups.
+  double beside_bytes = 0;  // Of the programs beside a worker.
   double model_bytes = 0;   // Of the parameters; 0 where it is not known yet.
   std::int64_t models = 0;  // That each worker keeps for evaluations.
 };
 
-// Sets what depends on the strategy: `group` and `peer_bytes`. Throws UsageError where the strategy
-// cannot run among these workers.
+// Sets what depends on the strategy: `group` and the two after it. Throws UsageError where the
+// strategy cannot run among these workers.
 void add_strategy(MemoryNeed& need, std::string_view spec, const Cluster& cluster);
 
 // Bytes that the run adds to the program at its peak.

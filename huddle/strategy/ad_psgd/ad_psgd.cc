@@ -127,7 +127,8 @@ StrategyEntry ad_psgd_entry() {
                .summary = "AD-PSGD: averages with one random peer at a time while it computes",
                .keys = {seed_key("of the draw of peers"), balance_key(),
                         wire_key("bf16: models travel in half the bytes, and what rounding loses "
-                                 "stays with its worker (ours)")}},
+                                 "stays with its worker (ours); int8: in a quarter (Moniqua)",
+                                 {"float", "bf16", "int8"})}},
       .prepare = prepare,
       .traits = [](const Options&) { return Traits{.pace = Pace::own, .survives_loss = true}; }};
 }

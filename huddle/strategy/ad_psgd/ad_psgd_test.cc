@@ -37,7 +37,7 @@ TEST(AdPsgd, BalancesRatesOfRunsWithoutAnEnd) {
 }
 
 TEST(AdPsgd, NoUpdateIsLostWhileModelsTravel) {
-  for (const char* spec : {"ad_psgd", "ad_psgd:wire=bf16"}) {
+  for (const char* spec : {"ad_psgd", "ad_psgd:wire=bf16", "ad_psgd:wire=int8"}) {
     const Descended run = descend({.spec = spec,
                                    .workers = 6,
                                    .steps = 50,
@@ -46,6 +46,25 @@ TEST(AdPsgd, NoUpdateIsLostWhileModelsTravel) {
                                    .compute = 0.0002});
     EXPECT_NEAR(first_of(mean_of(run.parameters)), -50, 1e-9) << spec;
   }
+}
+
+// Their first meetings are in bfloat16; a byte a number after that, and 4 a block.
+TEST(AdPsgd, NearModelsMeetInTheirLowBits) {
+  const auto train = [](const char* spec) {
+    return descend({.spec = spec,
+                    .workers = 4,
+                    .steps = 200,
+                    .size = 4096,
+                    .update = {.learning_rate = 0.1},
+                    .compute = 0.0003});
+  };
+  const auto bytes_a_message = [](const Descended& run) {
+    const Meter::Total& asked = run.traffic[0];
+    return static_cast<double>(asked.bytes_sent) / static_cast<double>(asked.messages_sent);
+  };
+  const Descended narrow = train("ad_psgd:wire=int8");
+  EXPECT_LT(bytes_a_message(narrow), 0.2 * bytes_a_message(train("ad_psgd")));  // Of float64.
+  EXPECT_LT(spread(narrow.parameters), 1);  // Alone they would be at 0, 1, 2 and 3.
 }
 
 class LostPartner : public testing::TestWithParam<int> {};

@@ -21,7 +21,9 @@ PairAverages::PairAverages(const StrategyContext& context, WireFormat wire)
       meter_(context.meter),
       replica_(context.replica),
       deadline_(context.averaging.deadline),
-      wire_type_(wire_type(averaging_by(Algorithm::pair, context, wire).wire,
+      wire_type_(wire_type(wire == WireFormat::int8
+                               ? WireFormat::full
+                               : averaging_by(Algorithm::pair, context, wire).wire,
                            context.replica.parameters().scalar_type())),
       is_active_(is_even(context.endpoint.self())),
       in_flight_(context.endpoint, context.meter, context.averaging.deadline),
@@ -32,6 +34,7 @@ PairAverages::PairAverages(const StrategyContext& context, WireFormat wire)
                 .without = [](WorkerId) { return "its averages are lost with it"; }}) {
   for (const WorkerId worker : Group::everyone(endpoint_.workers()))
     if (is_even(worker) != is_active_) others_.insert(worker);
+  if (wire == WireFormat::int8) near_.emplace(deadline_, kPairLane);
 }
 
 void PairAverages::start() {
@@ -101,8 +104,25 @@ void PairAverages::serve(Endpoint& endpoint) {
 
 // Both sides do the same: exchange copies, then move by half of their difference.
 Exchange PairAverages::average_with(Endpoint& endpoint, WorkerId peer) {
-  Exchange exchange{.begin = endpoint.now()};
   endpoint.exclusive([&] { sent_.copy_(copy_); });
+  if (near_) {
+    received_.copy_(sent_);
+    const Exchange exchange =
+        near_->average(endpoint, Group({endpoint.self(), peer}), received_, {0}, 0);
+    received_.sub_(sent_);
+    endpoint.exclusive([&] { copy_.add_(received_); });
+    return exchange;
+  }
+  const Exchange exchange = swap_models(endpoint, peer);
+  const at::Tensor difference = received_.to(copy_.scalar_type()).sub_(sent_);
+  endpoint.exclusive([&] { copy_.add_(difference, 0.5); });
+  return exchange;
+}
+
+Exchange PairAverages::swap_models(Endpoint& endpoint, WorkerId peer) {
+  Exchange exchange{.begin = endpoint.now(),
+                    .bytes_sent = static_cast<std::int64_t>(sent_.nbytes()),
+                    .messages_sent = 1};
   Pending receiving = endpoint.receive(peer, kModelTag, received_);
   Pending sending = endpoint.send(peer, kModelTag, sent_);
   Pending* const arriving = &receiving;
@@ -110,11 +130,7 @@ Exchange PairAverages::average_with(Endpoint& endpoint, WorkerId peer) {
   exchange.first_bytes = receiving.first_bytes();
   receiving.wait(deadline_);
   sending.wait(deadline_);
-  const at::Tensor difference = received_.to(copy_.scalar_type()).sub_(sent_);
-  endpoint.exclusive([&] { copy_.add_(difference, 0.5); });
   exchange.end = endpoint.now();
-  exchange.bytes_sent = static_cast<std::int64_t>(sent_.nbytes());
-  exchange.messages_sent = 1;
   return exchange;
 }
 

@@ -1,5 +1,6 @@
 // The averages of AD-PSGD: two workers exchange models while both compute, and each moves by half
-// of the difference: of what was sent, which may be rounded; so their sum stays what it was.
+// of the difference: of what was sent, which may be rounded; so their sum stays what it was. As
+// int8 (near_pairs.h) only what a pair's models differ by travels.
 //
 // Averages go into a communication copy of the model, under Endpoint::exclusive, so that parameters
 // never change under a running forward pass. Half of the workers only ask (those of even number:
@@ -10,9 +11,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include "huddle/collective/wire/near_pairs.h"
 #include "huddle/replica/averages_in_flight.h"
 #include "huddle/strategy/entry.h"
 #include "huddle/transport/requests.h"
@@ -53,12 +56,14 @@ class PairAverages {
   Exchange ask_for_average(Endpoint& endpoint, WorkerId peer);
   void serve(Endpoint& endpoint);
   Exchange average_with(Endpoint& endpoint, WorkerId peer);
+  Exchange swap_models(Endpoint& endpoint, WorkerId peer);
 
   Endpoint& endpoint_;
   Meter& meter_;
   const Replica& replica_;
   const Deadline deadline_;
   const at::ScalarType wire_type_;
+  std::optional<NearPairs> near_;  // Used by whoever averages: the program, or the service.
   const bool is_active_;
   std::set<WorkerId> others_;
   at::Tensor copy_;                 // Used in exclusive bodies.
