@@ -123,6 +123,31 @@ NO_SUCH_NUMBER = [
     Case("train --resume saved --epochs 0.01", "--steps or --epochs"),
 ]
 
+# A model of bfloat16, which wire=bf16 is refused for, no command makes.
+HIDDEN_AND_NARROW = [
+    *(Case(f"train --workers 4 --strategy {strategy}", f"--strategy {strategy}", *words)
+      for strategy, *words in (
+          ("sesgd:hide=step,overlap=backward", "cannot hide any further", "leave overlap out"),
+          ("ds_sync:hide=step,overlap=backward,buckets=4", "cannot hide any further", "leave overlap out"),
+          ("sesgd:hide=step,payload=gradient", "one step late do not train", "use payload=model"),
+          ("sesgd:hide=step,order=before", "after the local step", "order=after"),
+          ("p_reduce:hide=step,weights=dynamic", "count alike", "add weights=constant"),
+          ("p_reduce:hide=step,form=paper", "count alike", "add weights=constant"),
+          ("p_reduce:hide=step,warmup=299", "never exchange anything", "--steps 301"),
+          ("ds_sync:wire=int8,radices=4", "groups of 4", "or wire=bf16"),
+          ("random_groups:wire=int8,group=4", "groups of 4", "random_groups:group=2"),
+          ("p_reduce:wire=int8,group=4", "groups of 4", "p_reduce:group=2"),
+          ("local_sgd:wire=int8", "wire", "float, bf16"),
+          ("random_groups:balance=on", "'random_groups' has no balance", "equal shares", "p_reduce"),
+          ("local_sgd:balance=on", "'local_sgd' has no balance", "equal shares", "p_reduce"))),
+    *(Case(f"train --workers 4 --optimizer {optimizer} --strategy {strategy}", f"--strategy {strategy}",
+           "second moments", "use slots_wire=bf16")
+      for optimizer in ("adam", "adamw")
+      for strategy in ("sesgd:slots=average,slots_wire=int8", "sesgd:slots=average,wire=int8")),
+    Case("schedule sesgd:hide=step,overlap=backward", "cannot hide any further", "leave overlap out"),
+    Case("schedule ds_sync:wire=int8 --workers 16", "groups of 4", "or wire=bf16"),
+]
+
 DOES_NOTHING = [
     *(Case(f"train {options}", options.split()[0], "would do nothing", *words) for options, *words in (
         ("--momentum 0.5 --optimizer adam", "--optimizer sgd", "adam"),
@@ -204,7 +229,8 @@ WEAK_MESSAGES = [
     Case("schedule", "the strategy is missing"),
 ]
 
-CASES = NO_REGULAR_FILE + NO_SUCH_NUMBER + DOES_NOTHING + OVERWRITES + NOTHING_TO_REPORT + WEAK_MESSAGES
+CASES = (NO_REGULAR_FILE + NO_SUCH_NUMBER + HIDDEN_AND_NARROW + DOES_NOTHING + OVERWRITES + NOTHING_TO_REPORT
+         + WEAK_MESSAGES)
 
 
 def huddle(*arguments, cwd):

@@ -6,6 +6,7 @@ Run: python3 tests/compare_test.py build/huddle
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -79,8 +80,8 @@ class Compare(TemporaryFolder):
         file.write_text(text)
         return file
 
-    def compare(self, text, *arguments, out="out", status=0):
-        answer = huddle("compare", self.scenario(text), "--out", self.folder / out, *arguments)
+    def compare(self, text, *arguments, out="out", status=0, **how):
+        answer = huddle("compare", self.scenario(text), "--out", self.folder / out, *arguments, **how)
         self.assertEqual(answer.returncode, status, answer.stderr)
         return answer
 
@@ -336,6 +337,34 @@ basline = "x"
             self.assertIn(part, answer.stderr)
             self.assertRegex(answer.stderr, r"tiny\.toml:1[0-9]: ")
             self.assertFalse((self.folder / "out").exists(), line)
+
+    def test_cases_run_on_the_engine_that_a_scenario_names(self):
+        scenario = """
+[workload]
+steps = 10
+""" + CLUSTER + STRATEGIES
+        engines = huddle("list", "engines").stdout
+        values = {}
+        for engine in ("sim", "threads", *(name for name in ("ucx", "mpi") if name in engines)):
+            if engine == "mpi" and not shutil.which("mpirun"):
+                continue
+            self.compare(f'engine = "{engine}"\n{scenario}', out=engine, env=program.environment_for_mpi())
+            runs = self.results(engine)["runs"]
+            self.assertEqual({run["status"] for run in runs}, {"complete"}, runs)
+            values[engine] = [run["accuracy"] for run in runs]
+            self.assertIn(f"--engine {engine}", runs[0]["command"])
+            note = self.results(engine)["note"]
+            self.assertEqual("in real time" in note, engine != "sim", note)
+        for engine, accuracies in values.items():
+            self.assertEqual(accuracies, values["sim"], engine)
+
+    def test_an_engine_that_is_not_there_is_refused(self):
+        for engine, words in (("ucxx", "did you mean 'ucx'"), ("threads:nativ=on", "did you mean 'native'")):
+            answer = self.compare(f'engine = "{engine}"' + CLUSTER + STRATEGIES, status=2)
+            self.assertIn("tiny.toml:1: ", answer.stderr)
+            self.assertIn(words, answer.stderr)
+        answer = self.compare('engine = "threads"' + CLUSTER + STRATEGIES, "--jobs", 2, status=2)
+        self.assertIn("would disturb one another", answer.stderr)
 
     def test_other_bad_input_is_refused(self):
         for arguments, part in ((["demmo"], "did you mean 'demo'"), (["missing.toml"], "missing.toml"),

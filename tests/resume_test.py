@@ -76,6 +76,43 @@ class Resuming(TemporaryFolder):
         state.write_bytes(content)
         self.assertEqual(huddle("train", *go_on, "--quiet").returncode, 0)
 
+    def test_a_run_goes_on_by_the_method_that_it_began_with(self):
+        saved = self.folder / "saved"
+        run = ("--workers", 4, "--steps", 5, "--save", saved, "--quiet")
+        go_on = ("--resume", saved, "--steps", 9)
+        index = saved / "checkpoint.json"
+        self.assertEqual(huddle("train", *run, "--strategy", "sesgd").returncode, 0)
+        good = json.loads(index.read_text())
+        ours = "sesgd:slots=average,slots_wire=int8,wire=bf16"
+        self.assertEqual(good["settled"], ours)
+        for strategy in ((), ("--strategy", "sesgd"), ("--strategy", ours)):
+            answer = huddle("train", *go_on, *strategy, "--quiet")
+            self.assertEqual(answer.returncode, 0, answer.stderr)
+        self.refuse(*go_on, "--strategy", "sesgd:form=paper", word="disagrees")
+        other = "sesgd:slots=keep,slots_wire=same,wire=bf16"
+        index.write_text(json.dumps({**good, "settled": other}))
+        self.refuse(*go_on, word=f"give --strategy {other}", more=(ours, str(index)))
+        self.assertEqual(huddle("train", *go_on, "--strategy", other, "--quiet").returncode, 0)
+
+    def test_a_checkpoint_from_before_defaults_changed_is_asked_for_its_form(self):
+        for strategy in ("sesgd", "p_reduce", "bsp"):
+            saved = self.folder / strategy
+            run = ("--workers", 4, "--steps", 5, "--strategy", strategy, "--save", saved, "--quiet")
+            go_on = ("--resume", saved, "--steps", 9, "--quiet")
+            self.assertEqual(huddle("train", *run).returncode, 0)
+            index = saved / "checkpoint.json"
+            before = json.loads(index.read_text())
+            del before["settled"]
+            index.write_text(json.dumps(before))
+            if strategy == "bsp":  # Which has one form.
+                self.assertEqual(huddle("train", *go_on).returncode, 0)
+                continue
+            self.refuse(*go_on, word=f"--strategy {strategy}:form=paper", more=(f"{strategy}:form=ours", str(index)))
+            self.refuse(*go_on, "--strategy", f"{strategy}:warmup=1", word="disagrees")
+            for form in ("paper", "ours"):
+                answer = huddle("train", *go_on, "--strategy", f"{strategy}:form={form}")
+                self.assertEqual(answer.returncode, 0, answer.stderr)
+
     def test_every_file_of_a_checkpoint_has_its_hash(self):
         saved = self.folder / "saved"
         self.assertEqual(huddle("train", "--workers", 2, "--steps", 5, "--save", saved, "--quiet").returncode, 0)

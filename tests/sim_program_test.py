@@ -122,7 +122,6 @@ class Simulation(TemporaryFolder):
                 (["--engine", "sim", "--cluster", lan, "--latency", "1ms"], "--cluster"),
                 (["--engine", "sim", "--cluster", "missing.toml"], "missing.toml"),
                 (["--engine", "sim", "--cluster", lan, "--strategy", "ds_sync:radices=3x5"], "16"),
-                (["--timing-only", "--wire", "1MB"], "--engine sim"),
                 (["--engine", "sim", "--timing-only"], "--wire"),
                 (["--engine", "sim", "--wire", "1e12GB"], "--wire: '1e12GB' is not at least 1 kB and at most 100000"),
                 (["--engine", "sim", "--timing-only", "--wire", "1MB", "--workers", 2_000_000],

@@ -18,6 +18,7 @@
 #include "huddle/cli/compare_rules.h"
 #include "huddle/cli/interrupt.h"
 #include "huddle/cli/number_option.h"
+#include "huddle/cli/train/train_check.h"
 #include "huddle/compare/comparison_files.h"
 #include "huddle/compare/comparison_table.h"
 #include "huddle/compare/scenario/children.h"
@@ -127,10 +128,13 @@ Work carried_out(const PlannedRuns& runs, const ComparisonFolder& folder, Childr
   if (!config.quiet && work.outdated > 0)
     fmt::print(stderr, "huddle: {} finished runs were made by another build and are made again.\n",
                work.outdated);
+  // Not /proc/self/exe, which is the launcher where there is one.
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   std::vector<ChildCommand> commands;
   for (const PlannedRun* run : work.runs) {
-    commands.push_back({{"/proc/self/exe"}, folder.path()});
+    commands.push_back({run->launcher, folder.path()});
     std::vector<std::string>& arguments = commands.back().arguments;
+    arguments.push_back(program);
     arguments.insert(arguments.end(), run->arguments.begin(), run->arguments.end());
     if (config.timeline)
       arguments.insert(arguments.end(), {"--timeline", concat("runs/", run->id, "/", kTimeline)});
@@ -186,10 +190,10 @@ std::string note_of(const Scenario& scenario, const PlanRules& rules) {
     for (const std::string& part : left_out_by_engine(rules.engine, one.cluster))
       left_out.insert(part);
   const std::vector<std::string> parts(left_out.begin(), left_out.end());
-  return concat(
-      "This build has no SimGrid: the runs were made one after another on threads, in real time, "
-      "with injected delays, and their times vary from run to run.",
-      parts.empty() ? "" : concat(" Left out of the clusters: ", joined(parts), "."));
+  return concat(scenario.engine.empty() ? "This build has no SimGrid. " : "",
+                "The runs were made on ", rules.engine,
+                ", one after another in real time, and their times vary from run to run.",
+                parts.empty() ? "" : concat(" Left out of the clusters: ", joined(parts), "."));
 }
 
 // Strategies as rows name them. Where the scenario has no baseline, BSP is it.
@@ -235,7 +239,7 @@ Comparison gather(const Scenario& scenario, const ComparisonPlan& plan, const Wo
                  .assumptions = scenario.assumptions,
                  .target = scenario.target,
                  .source = scenario.source,
-                 .note = note_of(scenario, plan_rules())};
+                 .note = note_of(scenario, plan_rules(scenario.engine))};
   for (std::size_t i = 0; i < scenario.cases.size(); ++i)
     all.cases.push_back({scenario.cases[i].name, scenario.cases[i].text, plan.case_files[i]});
   std::vector<RunOutcome> trained;
@@ -306,12 +310,18 @@ int conclude(const Comparison& all, const WallClock& wall, const ComparisonFolde
 
 int compare_command(const CLI::App& command, const CompareConfig& config) {
   check_config(command, config);
-  const PlanRules rules = plan_rules();
-  const int jobs = config.jobs > 0 ? config.jobs : has_simulation() ? usable_cores() : 1;
-  Children children(jobs);
-  // Ten times its patience, after which the process ends, is longer than children are given.
+  Children children(config.jobs > 0 ? config.jobs : usable_cores());
+  // Before anything starts a thread, which would get the signal. Ten times its patience, after
+  // which the process ends, is longer than children are given.
   const InterruptWatcher watcher([&children] { children.stop(); }, [] {}, 6);
   Scenario scenario = read_scenario(find_scenario(config.scenario), scenario_rules());
+  const PlanRules rules = plan_rules(scenario.engine);
+  if (!is_simulated(rules.engine)) {
+    require(config.jobs <= 1,
+            concat("--jobs ", config.jobs, ": runs on ", rules.engine,
+                   " take real time, and would disturb one another; leave the option out."));
+    children.set_at_once(1);
+  }
   for (ScenarioCase& one : scenario.cases) {
     if (!config.seeds.empty()) one.seeds = config.seeds;
     keep_data_in_sight(one.workload);

@@ -105,6 +105,15 @@ void check_run(KnownClasses& known, const ScenarioCase& one, const WorkloadOptio
   cluster.validate();
 }
 
+// `huddle launch` starts processes of ucx; those of mpi only its own launcher can start.
+PlanRules::Start start_of(const std::string& engine, int workers) {
+  if (!is_of_processes(engine)) return {};
+  const std::string processes = std::to_string(workers);
+  if (parse_spec(engine).name == "mpi")
+    return {.launcher = {"mpirun", "-n", processes}, .command = {}};
+  return {.launcher = {}, .command = {"launch", "-n", processes, "--"}};
+}
+
 // Sums in another order round otherwise, which is no difference between strategies. Which groups
 // form may depend on the network.
 std::string values_of(const std::string& strategy, const Cluster& cluster) {
@@ -120,6 +129,7 @@ std::string values_of(const std::string& strategy, const Cluster& cluster) {
 
 ScenarioRules scenario_rules() {
   return {.workload_keys = workload_keys([](const TrainOption&) { return true; }),
+          .check_engine = check_engine,
           .check_workload = check_workload,
           .check_spelling = [](const std::string& strategy) { traits_of(strategy); },
           .check_run =
@@ -128,9 +138,10 @@ ScenarioRules scenario_rules() {
                   const std::string& strategy) { check_run(*known, one, workload, strategy); }};
 }
 
-PlanRules plan_rules() {
-  return {.engine = has_simulation() ? "sim" : "threads",
-          .has_timing = has_simulation(),
+PlanRules plan_rules(const std::string& given) {
+  const std::string engine = !given.empty() ? given : has_simulation() ? "sim" : "threads";
+  return {.engine = engine,
+          .has_timing = is_simulated(engine),
           .usual_steps = TrainConfig().steps,
           .keys_of_values =
               workload_keys([](const TrainOption& option) { return option.is(Mark::of_values); }),
@@ -138,6 +149,7 @@ PlanRules plan_rules() {
               workload_keys([](const TrainOption& option) { return option.is(Mark::of_length); }),
           .has_own_pace =
               [](const std::string& strategy) { return traits_of(strategy).pace == Pace::own; },
+          .start = [engine](int workers) { return start_of(engine, workers); },
           .values_of = values_of};
 }
 

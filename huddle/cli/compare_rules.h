@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include <string>
+
 #include "huddle/compare/scenario/comparison_plan.h"
 #include "huddle/compare/scenario/scenario_file.h"
 
@@ -10,6 +12,7 @@ namespace huddle {
 
 ScenarioRules scenario_rules();
 
-PlanRules plan_rules();
+// `engine`: of all runs; empty: sim where this build has it, else threads.
+PlanRules plan_rules(const std::string& engine);
 
 }  // namespace huddle

@@ -17,6 +17,7 @@
 #include "huddle/base/text.h"
 #include "huddle/cli/commands.h"
 #include "huddle/cli/number_option.h"
+#include "huddle/cli/train/train_config.h"
 #include "huddle/cluster/cluster.h"
 #include "huddle/cluster/cluster_file.h"
 #include "huddle/report/format.h"
@@ -39,6 +40,7 @@ constexpr std::size_t kFirstGroups = 3;  // Groups printed of a large phase.
 
 struct ScheduleConfig {
   std::string strategy;
+  std::string settled;  // With what it left open filled in.
   int workers = 8;
   std::string racks;
   std::string cluster;
@@ -51,6 +53,11 @@ Cluster cluster_of(const ScheduleConfig& config) {
   cluster.workers = config.workers;
   cluster.topology = parse_racks(config.racks, config.workers);
   return cluster;
+}
+
+// What the strategy leaves open comes to what `huddle train` does by default.
+StrategySetting setting_of(const ScheduleConfig& config) {
+  return {.cluster = cluster_of(config), .update = update_of(TrainConfig())};
 }
 
 void refuse_never_mixing(const ScheduleConfig& config, const Mixing& mixing) {
@@ -94,6 +101,7 @@ void print_json(const ScheduleConfig& config, const Schedule& schedule, const Mi
   };
   const Json json = {
       {"strategy", config.strategy},
+      {"settled", config.settled},
       {"workers", config.workers},
       {"period", schedule.period() > 0 ? Json(schedule.period()) : Json()},
       {"phases", phases_json(schedule)},
@@ -235,6 +243,8 @@ void print_analysis(const ScheduleConfig& config, const Schedule& schedule, cons
   cost.add_row({"messages one after another", fmt::format("{:.4g}", traffic.sequential_messages),
                 std::to_string(bsp.messages)});
   fmt::print("{}", cost.text());
+  if (config.settled != config.strategy)
+    fmt::print("Counted for {}, which SGD with momentum gets.\n", config.settled);
 }
 
 void print_text(const ScheduleConfig& config, const Schedule& schedule, const Mixing& mixing) {
@@ -283,9 +293,11 @@ void add_schedule_command(CLI::App& program, int& status) {
   add_ranges(*command, std::vector<NumberOption>{
                            {.name = "--workers", .least = 1, .most = 1 << 20, .example = "8"}});
   command->callback([config, &status] {
-    const Cluster cluster = cluster_of(*config);
-    config->workers = cluster.workers;
-    const Schedule schedule = schedule_of(config->strategy, cluster);
+    const StrategySetting setting = setting_of(*config);
+    config->workers = setting.cluster.workers;
+    const Schedule schedule = schedule_of(config->strategy, setting);
+    prepare_strategy(config->strategy, setting);
+    config->settled = settled(config->strategy, setting);
     const Mixing mixing = analyse_mixing(schedule, kMomentum);
     refuse_never_mixing(*config, mixing);
     (config->as_json ? print_json : print_text)(*config, schedule, mixing);

@@ -187,6 +187,17 @@ void commit(const at::Tensor& values, const at::Tensor& sum, double divisor) {
   });
 }
 
+void set_to_mean(const at::Tensor& values, const at::Tensor& left, const at::Tensor& right) {
+  if (values.is_meta()) return;
+  with_types(values.scalar_type(), [&]<typename Value, typename Sum>(Value, Sum) {
+    Value* const __restrict target = write<Value>(values);
+    const Value* const __restrict one = read<Value>(left);
+    const Value* const __restrict other = read<Value>(right);
+    for (std::int64_t i = 0; i < values.numel(); ++i)
+      target[i] = static_cast<Value>((one[i] + other[i]) * Sum{0.5});
+  });
+}
+
 void divide(const at::Tensor& sum, double divisor) {
   if (sum.is_meta()) return;
   with_types(sum.scalar_type(), [&]<typename Value, typename Sum>(Value, Sum) {

@@ -30,6 +30,9 @@ void contribute(const at::Tensor& sum, const at::Tensor& values, double weight);
 // values = sum / divisor, rounded to the values' type.
 void commit(const at::Tensor& values, const at::Tensor& sum, double divisor);
 
+// values = (left + right) / 2, all of one type, which is that of its sums.
+void set_to_mean(const at::Tensor& values, const at::Tensor& left, const at::Tensor& right);
+
 // sum = sum / divisor.
 void divide(const at::Tensor& sum, double divisor);
 

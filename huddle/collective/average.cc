@@ -12,8 +12,8 @@
 namespace huddle {
 namespace {
 
-// How many groups' plans are kept. Periodic schedules need a handful; random ones would fill
-// memory.
+// How many plans are kept. Groups of one size need as many as they have places; those that stand
+// otherwise in their racks at each step would fill memory.
 constexpr std::size_t kPlansKept = 256;
 
 // A block of the shared-memory path: what one member combines before it looks for the next. Large
@@ -68,11 +68,17 @@ Algorithm Averager::algorithm_for(const Group& group, const at::Tensor& tensor) 
 const Averager::Prepared& Averager::prepare(const Group& group, WorkerId self,
                                             const at::Tensor& tensor, GroupReduce* native) {
   check(tensor.dim() == 1 && tensor.is_contiguous(), "only flat tensors are averaged");
-  const auto found = prepared_.find(
-      std::forward_as_tuple(group, tensor.numel(), tensor.scalar_type(), native != nullptr));
+  const Algorithm algorithm = algorithm_for(group, tensor);
+  Key key{algorithm,
+          group.size(),
+          group.position_of(self),
+          knows_racks(algorithm) ? racks_for(how_, group) : Racks(),
+          tensor.numel(),
+          tensor.scalar_type(),
+          native != nullptr};
+  const auto found = prepared_.find(key);
   if (found != prepared_.end()) return found->second;
   if (prepared_.size() >= kPlansKept) prepared_.clear();
-  const Algorithm algorithm = algorithm_for(group, tensor);
   const Racks racks = racks_for(how_, group);
   const Plan plan = make_plan(algorithm, group.position_of(self), racks, how_.overlap);
   const WireFormat format = format_of(tensor);
@@ -86,8 +92,7 @@ const Averager::Prepared& Averager::prepare(const Group& group, WorkerId self,
     prepared.compiled = prepared.compiled.without_messages();
     prepared.trace = shared_trace(*native, algorithm, racks, how_.overlap);
   }
-  const Key key{group, tensor.numel(), tensor.scalar_type(), native != nullptr};
-  return prepared_[key] = std::move(prepared);
+  return prepared_[std::move(key)] = std::move(prepared);
 }
 
 Averaging whole_messages_if_virtual(Averaging how, const Endpoint& endpoint) {
@@ -113,6 +118,7 @@ Exchange Averager::average(Endpoint& endpoint, const Group& group, const at::Ten
     return nothing(endpoint);
   if (GroupReduce* const native = native_for(endpoint, group, tensor))
     return in_memory(endpoint, *native, group, tensor, sequence, weights, divisor);
+  if (is_plain_pair(group, tensor, weights)) return as_pair(endpoint, group, tensor, sequence);
   const at::Tensor sum = buffer(sum_, tensor);
   const bool keeps_errors = carries_errors();
   const Losses losses{keeps_errors ? buffer(errors_, tensor).zero_() : at::Tensor()};
@@ -126,15 +132,38 @@ Exchange Averager::average(Endpoint& endpoint, const Group& group, const at::Ten
   return exchange;
 }
 
+bool Averager::is_plain_pair(const Group& group, const at::Tensor& tensor,
+                             std::span<const double> weights) const {
+  return weights.empty() && format_of(tensor) == WireFormat::full &&
+         algorithm_for(group, tensor) == Algorithm::pair;
+}
+
+// What this member gives is copied, because its peer may still be reading it when this one has
+// given up and gone on; the mean lands in the tensor itself, which is as it was again if not all
+// comes.
+Exchange Averager::as_pair(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
+                           Sequence sequence) {
+  const at::Tensor given = buffer(sum_, tensor);
+  contribute(given, tensor, 1);
+  try {
+    return over_messages(endpoint, group, tensor, sequence, given, {}, tensor);
+  } catch (...) {
+    contribute(tensor, given, 1);
+    throw;
+  }
+}
+
 Exchange Averager::average_with_residuals(Endpoint& endpoint, const Group& group,
                                           const at::Tensor& tensor, Sequence sequence,
                                           const at::Tensor& residuals,
                                           std::span<const double> weights) {
   if (tensor.numel() == 0 || group.size() == 1) return nothing(endpoint);
   const at::Tensor sum = buffer(sum_, tensor);
-  contribute(sum, tensor, own_weight(endpoint, group, weights));
+  // Weighted or not, residuals are in units of the sum, so that they fit the next group, too.
+  const double weight = weights.empty() ? 1 : group.size() * own_weight(endpoint, group, weights);
+  contribute(sum, tensor, weight);
   const Exchange exchange = with_residuals(endpoint, group, tensor, sequence, sum, residuals);
-  commit(tensor, sum, weights.empty() ? group.size() : 1);
+  commit(tensor, sum, group.size());
   return exchange;
 }
 
@@ -177,11 +206,12 @@ Exchange Averager::form_mean(Endpoint& endpoint, const Group& group, const at::T
 }
 
 Exchange Averager::over_messages(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
-                                 Sequence sequence, const at::Tensor& sum, const Losses& losses) {
+                                 Sequence sequence, const at::Tensor& sum, const Losses& losses,
+                                 const at::Tensor& mean) {
   const Prepared& prepared = prepare(group, endpoint.self(), tensor, nullptr);
   try {
     return execute(endpoint, group, tag(sequence), prepared.compiled, sum,
-                   {format_of(tensor), losses}, scratch_, how_.deadline);
+                   {format_of(tensor), losses}, mean, scratch_, how_.deadline);
   } catch (...) {
     sum_.reset();  // Peers may still be reading them.
     scratch_.clear();

@@ -87,14 +87,24 @@ class Averager {
   }
 
  private:
-  // What is known about averaging one size of tensor in one group.
+  // What is known about averaging one size of tensor at one place in groups of one shape: which
+  // members they have makes no difference to a plan.
   struct Prepared {
     int segments = 1;
     CompiledPlan compiled;
     std::shared_ptr<const Trace>
         trace;  // In shared memory, where its orders are all that is needed.
   };
-  using Key = std::tuple<Group, std::int64_t, at::ScalarType, bool>;  // The last: in memory.
+  struct Key {
+    Algorithm algorithm = Algorithm::automatic;
+    int members = 0;
+    int position = 0;
+    Racks racks;  // Where the algorithm knows them.
+    std::int64_t elements = 0;
+    at::ScalarType type = at::kFloat;
+    bool is_in_memory = false;
+    auto operator<=>(const Key&) const = default;
+  };
 
   // `native`: what is prepared is an average in memory.
   const Prepared& prepare(const Group& group, WorkerId self, const at::Tensor& tensor,
@@ -105,7 +115,12 @@ class Averager {
   Algorithm algorithm_for(const Group& group, const at::Tensor& tensor) const;
   GroupReduce* native_for(Endpoint& endpoint, const Group& group, const at::Tensor& tensor) const;
   Exchange over_messages(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
-                         Sequence sequence, const at::Tensor& sum, const Losses& losses);
+                         Sequence sequence, const at::Tensor& sum, const Losses& losses,
+                         const at::Tensor& mean = {});
+  bool is_plain_pair(const Group& group, const at::Tensor& tensor,
+                     std::span<const double> weights) const;
+  Exchange as_pair(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
+                   Sequence sequence);
   Exchange with_residuals(Endpoint& endpoint, const Group& group, const at::Tensor& tensor,
                           Sequence sequence, const at::Tensor& sum, const at::Tensor& residuals);
   at::Tensor buffer(at::Tensor& kept, const at::Tensor& like) const;
@@ -116,7 +131,7 @@ class Averager {
 
   const Averaging how_;
   const Lane lane_;
-  std::map<Key, Prepared, std::less<>> prepared_;
+  std::map<Key, Prepared> prepared_;
   at::Tensor sum_;
   at::Tensor errors_;  // Of rounding, where they are kept.
   Scratch scratch_;

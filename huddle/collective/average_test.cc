@@ -157,11 +157,13 @@ TEST(Average, CountsTheMessagesReallySentAsThePlanPromises) {
 // A worker dies inside the exchange: the others end with an error that names it, each holding the
 // average or its own values.
 void expect_all_or_nothing(Native native, Algorithm algorithm, int after_operations) {
-  const Case test{.algorithm = algorithm, .workers = 4, .elements = 100'000};
+  const int workers = algorithm == Algorithm::pair ? 2 : 4;
+  const WorkerId victim{workers / 2};
+  const Case test{.algorithm = algorithm, .workers = workers, .elements = 100'000};
   const at::Tensor mean = averaged(test, Native::on)[0];
   ThreadsOptions options;
-  options.cluster.workers = 4;
-  options.cluster.deaths = {{WorkerId{2}, Step{0}, after_operations}};
+  options.cluster.workers = workers;
+  options.cluster.deaths = {{victim, Step{0}, after_operations}};
   options.native = native;
   std::mutex mutex;
   std::vector<std::string> errors;
@@ -173,7 +175,7 @@ void expect_all_or_nothing(Native native, Algorithm algorithm, int after_operati
     Averager averager({.algorithm = algorithm, .message_bytes = 20'000, .deadline = {20}});
     std::string error;
     try {
-      averager.average(endpoint, Group::everyone(4), tensor, Sequence{1});
+      averager.average(endpoint, Group::everyone(workers), tensor, Sequence{1});
     } catch (const PeerLost& lost) {
       error = lost.what();
     }
@@ -183,14 +185,16 @@ void expect_all_or_nothing(Native native, Algorithm algorithm, int after_operati
   })) << "catching the loss must be enough to go on";
   EXPECT_TRUE(whole);
   for (const std::string& error : errors)
-    EXPECT_NE(error.find("worker 2 died inside an exchange of step 0"), std::string::npos) << error;
+    EXPECT_NE(error.find(concat("worker ", victim.value, " died inside an exchange of step 0")),
+              std::string::npos)
+        << error;
 }
 
 TEST(Average, ADeathInsideAnExchangeLeavesTheAverageOrOnesOwnValues) {
   for (const int operations : {1, 2, 3, 5, 9}) {
     expect_all_or_nothing(Native::on, Algorithm::ring, operations);
     for (const Algorithm algorithm :
-         {Algorithm::ring, Algorithm::direct, Algorithm::halving_doubling})
+         {Algorithm::pair, Algorithm::ring, Algorithm::direct, Algorithm::halving_doubling})
       expect_all_or_nothing(Native::off, algorithm, operations);
   }
 }
@@ -347,6 +351,27 @@ TEST(NarrowWire, CarriesResidualsOn) {
   EXPECT_GT((totals[0] - expected).abs().max().item<double>(), 1e-4) << "something was lost";
   const at::Tensor carried = at::stack(residuals).sum(0) / kWorkers;
   EXPECT_TRUE(at::allclose(totals[0] + carried, expected, 0, 1e-11));
+}
+
+// Members who are equal stay where they are, whoever meets whom with which weights.
+TEST(NarrowWire, ResidualsFitGroupsOfAllSizesAndWeights) {
+  const Case test{.workers = 5, .elements = 1000, .type = at::kDouble};
+  const at::Tensor before = values_of(test, 0);
+  ThreadsOptions options;
+  options.cluster.workers = test.workers;
+  make_threads_launcher(options)->run([&](Endpoint& endpoint) {
+    const at::Tensor tensor = before.clone();
+    const at::Tensor residuals = at::zeros_like(tensor);
+    Averager averager({.algorithm = Algorithm::ring, .wire = WireFormat::bf16, .deadline = {20}});
+    const std::vector<double> weights[] = {{}, {0.5, 0.2, 0.1, 0.1, 0.1}, {0.2, 0.2, 0.6}};
+    for (unsigned i = 0; i < 60; ++i) {
+      const std::vector<double>& each = weights[i % 3];
+      const Group group = Group::everyone(each.size() == 3 ? 3 : 5);
+      if (endpoint.self().value < group.size())
+        averager.average_with_residuals(endpoint, group, tensor, Sequence{i}, residuals, each);
+    }
+    EXPECT_LT(((tensor - before) / before).abs().max().item<double>(), 0.02);
+  });
 }
 
 TEST(Average, RefusesTypesThatHaveNoMean) { EXPECT_THROW(sum_type(at::kLong), UsageError); }

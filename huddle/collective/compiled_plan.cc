@@ -14,6 +14,10 @@ constexpr std::int64_t kSmallestPiece = 16 << 10;
 
 using Verb = Action::Verb;
 
+bool is_same_stretch(const Message& one, const Message& other) {
+  return one.begin == other.begin && one.end == other.end;
+}
+
 // Tells which earlier messages on the same elements must have ended before a later one may: one
 // that sends waits for the last that wrote them, one that writes for all that have read them since.
 // Sends of one and the same stretch go together; one of more or less than an earlier one belongs to
@@ -50,10 +54,6 @@ class Dependencies {
   }
 
  private:
-  static bool is_same_stretch(const Message& one, const Message& other) {
-    return one.begin == other.begin && one.end == other.end;
-  }
-
   struct Touched {
     int writer = -1;           // The last one; -1: nobody yet.
     std::vector<int> readers;  // Since then.
@@ -61,6 +61,16 @@ class Dependencies {
   const std::vector<Message>& messages_;
   std::map<std::int64_t, Touched> stretches_;  // By first element, from one cut to the next.
 };
+
+// What is only to be added is put aside when it comes before its turn. But what follows an addition
+// to more or fewer elements belongs to a later step of the algorithm (halving), as above.
+bool comes_early(const std::vector<Message>& messages, const std::set<int>& earlier,
+                 const Message& message) {
+  return message.verb == Verb::add && std::ranges::none_of(earlier, [&](int index) {
+           const Message& other = messages[static_cast<std::size_t>(index)];
+           return other.verb != Verb::send && !is_same_stretch(other, message);
+         });
+}
 
 // Which message waits for which.
 struct Wait {
@@ -152,8 +162,9 @@ CompiledPlan compile(const Plan& plan, std::int64_t elements, const Cuts& cuts, 
       compiled.elements_sent += message.size();
       ++compiled.messages_sent;
     }
-    for (const int earlier : dependencies.note(message, static_cast<int>(i)))
-      waits.push_back({earlier, static_cast<int>(i)});
+    const std::set<int> earlier = dependencies.note(message, static_cast<int>(i));
+    compiled.messages[i].comes_early = comes_early(compiled.messages, earlier, message);
+    for (const int each : earlier) waits.push_back({each, static_cast<int>(i)});
   }
   if (overlap == Overlap::none) separate_phases(phase_of, waits);
   enter(waits, compiled);

@@ -20,6 +20,7 @@ struct Message {
   std::int64_t end = 0;
   int waits_for = 0;  // How many earlier messages must have ended.
   int queue = 0;
+  bool comes_early = false;  // It may be on its way here before those have ended.
 
   std::int64_t size() const { return end - begin; }
 };

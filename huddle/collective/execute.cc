@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "huddle/base/error.h"
+#include "huddle/collective/arithmetic.h"
 
 namespace huddle {
 namespace {
@@ -29,13 +30,15 @@ using Verb = Action::Verb;
 class Execution {
  public:
   Execution(Endpoint& endpoint, const Group& group, Tag tag, const CompiledPlan& compiled,
-            const at::Tensor& values, const WireTerms& wire, Scratch& scratch)
+            const at::Tensor& values, const WireTerms& wire, const at::Tensor& mean,
+            Scratch& scratch)
       : endpoint_(endpoint),
         group_(group),
         tag_(tag),
         compiled_(compiled),
         values_(values),
         wire_(wire),
+        mean_(mean),
         is_narrow_(wire.format != WireFormat::full),
         wire_type_(wire_type(wire.format, values.scalar_type())),
         scratch_(scratch) {
@@ -117,9 +120,8 @@ class Execution {
       const Message& message = compiled_.messages[static_cast<std::size_t>(index)];
       if (is_full(queue, message)) return;
       State& state = states_[static_cast<std::size_t>(index)];
-      // What is only to be added may arrive early; what is sent or overwritten must be left alone
-      // by everybody else.
-      if (message.verb != Verb::add && state.waits_for > 0) return;
+      // What is sent or overwritten must be left alone by everybody else.
+      if (!message.comes_early && state.waits_for > 0) return;
       if (queue.messages_under_way() == 0) fronts_.push_back({started_, number});
       state.started = started_++;
       state.pending = start(message, state);
@@ -198,7 +200,10 @@ class Execution {
       const Message& message = compiled_.messages[static_cast<std::size_t>(current)];
       State& state = states_[static_cast<std::size_t>(current)];
       if (state.scratch >= 0) {
-        if (message.verb == Verb::add)
+        if (message.verb == Verb::add && mean_.defined())
+          set_to_mean(part(mean_, message.begin, message.end), stretch_of(message),
+                      scratch_of(message, state));
+        else if (message.verb == Verb::add)
           add_decoded(wire_.format, stretch_of(message), scratch_of(message, state));
         else if (message.verb == Verb::copy)
           decode(wire_.format, stretch_of(message), scratch_of(message, state));
@@ -250,6 +255,7 @@ class Execution {
   const CompiledPlan& compiled_;
   const at::Tensor& values_;
   const WireTerms& wire_;
+  const at::Tensor& mean_;
   const bool is_narrow_;
   const at::ScalarType wire_type_;
   Scratch& scratch_;
@@ -276,9 +282,9 @@ class Execution {
 }  // namespace
 
 Exchange execute(Endpoint& endpoint, const Group& group, Tag tag, const CompiledPlan& compiled,
-                 const at::Tensor& values, const WireTerms& wire, Scratch& scratch,
-                 Deadline deadline) {
-  Execution execution(endpoint, group, tag, compiled, values, wire, scratch);
+                 const at::Tensor& values, const WireTerms& wire, const at::Tensor& mean,
+                 Scratch& scratch, Deadline deadline) {
+  Execution execution(endpoint, group, tag, compiled, values, wire, mean, scratch);
   try {
     return execution.run(deadline);
   } catch (...) {

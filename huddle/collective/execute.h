@@ -23,10 +23,12 @@ struct WireTerms {
   Losses losses = {};
 };
 
-// Runs the plan on `values`, in place. On failure `values` and `scratch` may still be read by
-// peers: drop them. Every wait is bounded by `deadline`.
+// Runs the plan on `values`, in place. With `mean`, which only the plan of a pair may have,
+// `values` stay as they are, and the mean of both members forms there instead: piece by piece, so
+// that nobody goes through all of it once more. On failure `values` and `scratch` may still be read
+// by peers: drop them. Every wait is bounded by `deadline`.
 Exchange execute(Endpoint& endpoint, const Group& group, Tag tag, const CompiledPlan& compiled,
-                 const at::Tensor& values, const WireTerms& wire, Scratch& scratch,
-                 Deadline deadline);
+                 const at::Tensor& values, const WireTerms& wire, const at::Tensor& mean,
+                 Scratch& scratch, Deadline deadline);
 
 }  // namespace huddle

@@ -39,6 +39,11 @@ Algorithm choose(Algorithm algorithm, int members, std::int64_t bytes) {
   return bytes <= kLatencyBoundBytes ? Algorithm::halving_doubling : Algorithm::ring;
 }
 
+bool knows_racks(Algorithm algorithm) {
+  return algorithm == Algorithm::leader || algorithm == Algorithm::sharded ||
+         algorithm == Algorithm::scattered_ring;
+}
+
 Racks racks_of(const Group& group, const Topology& topology) {
   Racks racks;
   std::map<int, std::size_t> order;  // Of the racks, by their first member.

@@ -52,6 +52,9 @@ Algorithm choose(Algorithm algorithm, int members, std::int64_t bytes);
 using Racks = std::vector<std::vector<int>>;
 Racks racks_of(const Group& group, const Topology& topology);
 
+// Whether its plans depend on who shares a rack, not on the number of members alone.
+bool knows_racks(Algorithm algorithm);
+
 // One action of one member on the segments first..last-1.
 struct Action {
   enum class Verb {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
+#include "huddle/base/error.h"
 #include "huddle/base/text.h"
 
 namespace huddle {
@@ -71,21 +73,22 @@ std::string text_of(Of of, const Measured& found) {
 }  // namespace
 
 Verdict judge(const Expectation& expectation, std::span<const ComparedRow> rows) {
-  const bool every = expectation.in == Expectation::In::every_case;
-  std::optional<Found> deciding;
-  for (const std::string& case_name : expectation.cases) {
-    const Found found = in_case(expectation, case_name, rows);
-    // Nothing is less than anything, as std::optional has it.
-    if (!deciding || (every ? found.of.surely() < deciding->of.surely()
-                            : found.of.surely() > deciding->of.surely()))
-      deciding = found;
-  }
-  if (!deciding) return {"no case to judge", false};
-  const auto surely = deciding->of.surely();
-  return {fmt::format("{} over {}{}, {}: {}, at least {}", deciding->label, expectation.over,
+  std::vector<Found> found;
+  for (const std::string& case_name : expectation.cases)
+    found.push_back(in_case(expectation, case_name, rows));
+  if (found.empty()) return {"no case to judge", false};
+  // Nothing is less than anything, as std::optional has it.
+  std::ranges::stable_sort(found, std::greater(),
+                           [](const Found& each) { return each.of.surely(); });
+  const int in = expectation.in > 0 ? expectation.in : static_cast<int>(found.size());
+  check(in <= std::ssize(found), "an expectation in more cases than it has");
+  const Found& deciding = found[static_cast<std::size_t>(in - 1)];
+  const auto surely = deciding.of.surely();
+  return {fmt::format("{} over {}{}, {}: {}, at least {}{}", deciding.label, expectation.over,
                       expectation.of == Of::speedup_to_target ? " to the target" : "",
-                      deciding->case_name, text_of(expectation.of, deciding->of),
-                      figure(expectation.of, expectation.at_least)),
+                      deciding.case_name, text_of(expectation.of, deciding.of),
+                      figure(expectation.of, expectation.at_least),
+                      expectation.in > 0 ? fmt::format(" in {} of {}", in, found.size()) : ""),
           surely && *surely >= expectation.at_least};
 }
 

@@ -18,14 +18,13 @@ struct Expectation {
     speedup_to_target,  // By the time to the target; likewise.
     accuracy_points,  // Consensus accuracy less that of the yardstick. Of several the worst counts.
   };
-  enum class In { every_case, some_case };
 
   std::vector<std::string> labels;  // Of strategies, at least one.
   std::vector<std::string> cases;
   std::string over;  // The name of a yardstick.
   Of of = Of::speedup;
   double at_least = 0;
-  In in = In::every_case;
+  int in = 0;  // Of its cases, so many; 0: all.
 };
 
 struct Verdict {
@@ -33,9 +32,9 @@ struct Verdict {
   bool holds = false;
 };
 
-// Each in the case that decides: the worst of all that must, or the best of those of which one
-// must. With several seeds it is the 95 % interval that must lie on the right side, not the mean.
-// Where a figure is missing, it does not hold.
+// Each in the case that decides: the worst of those that must hold, which are the best ones where
+// not all must. With several seeds it is the 95 % interval that must lie on the right side, not the
+// mean. Where a figure is missing, it does not hold.
 Verdict judge(const Expectation& expectation, std::span<const ComparedRow> rows);
 
 }  // namespace huddle

@@ -34,15 +34,19 @@ TEST(Expectation, TakesTheBestStrategyInTheWorstCase) {
   EXPECT_FALSE(judge(more, kRows).holds);
 }
 
-TEST(Expectation, MayHoldInOneCaseOnly) {
+TEST(Expectation, MayHoldInSomeCasesOnly) {
   Expectation somewhere = pairs_and_grid();
-  somewhere.in = Expectation::In::some_case;
+  somewhere.in = 1;
   somewhere.at_least = 5;
   EXPECT_TRUE(judge(somewhere, kRows).holds);
-  EXPECT_EQ(judge(somewhere, kRows).text, "grid over bsp, far: 5.00x, at least 5.00x");
+  EXPECT_EQ(judge(somewhere, kRows).text, "grid over bsp, far: 5.00x, at least 5.00x in 1 of 2");
+  somewhere.in = 2;
+  EXPECT_FALSE(judge(somewhere, kRows).holds);
+  EXPECT_EQ(judge(somewhere, kRows).text, "pairs over bsp, near: 1.50x, at least 5.00x in 2 of 2");
+  somewhere.in = 1;
   somewhere.of = Expectation::Of::speedup_to_target;
   EXPECT_EQ(judge(somewhere, kRows).text,
-            "grid over bsp to the target, far: 10.00x, at least 5.00x");
+            "grid over bsp to the target, far: 10.00x, at least 5.00x in 1 of 2");
 }
 
 TEST(Expectation, TakesTheWorstAccuracy) {

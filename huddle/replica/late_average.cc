@@ -17,17 +17,20 @@ LateAverage::LateAverage(Endpoint& endpoint, Meter& meter, Replica& replica, con
 
 std::vector<LateValues> LateAverage::late_values(const Replica& replica, SlotPolicy slots) {
   std::vector<LateValues> values = {LateValues::of(replica.parameters()),
-                                    LateValues::of(replica.statistics())};
+                                    LateValues::of_statistics(replica)};
   if (slots == SlotPolicy::average)
     for (const Slot& slot : replica.slots()) {
       values.push_back(LateValues::of(slot.values));
-      values.back().is_never_negative = slot.name == UpdateRule::kSecondMoments;
+      if (slot.name == UpdateRule::kSecondMoments)
+        values.back().never_negative = {replica.everything()};
     }
   return values;
 }
 
 ReplicaExchange::Cargo LateAverage::cargo() const {
-  ReplicaExchange::Cargo cargo{.slots = terms_.slots, .slots_wire = terms_.slots_wire};
+  ReplicaExchange::Cargo cargo{.slots = terms_.slots,
+                               .slots_wire = terms_.slots_wire,
+                               .errors = ReplicaExchange::Cargo::Errors::stay};
   cargo.in_place_of_parameters = {values_[0].average, values_[0].sent};
   cargo.in_place_of_statistics = {values_[1].average, values_[1].sent};
   for (std::size_t i = 2; i < values_.size(); ++i)

@@ -28,6 +28,12 @@ LateValues LateValues::of(const at::Tensor& values) {
   return {values, at::empty_like(values, sum_type(values.scalar_type())), at::empty_like(values)};
 }
 
+LateValues LateValues::of_statistics(const Replica& replica) {
+  LateValues late = of(replica.statistics());
+  late.never_negative = replica.variances();
+  return late;
+}
+
 void LateValues::start() const {
   average.copy_(values);
   sent.copy_(values);
@@ -37,10 +43,21 @@ void LateValues::correct() const {
   check(
       average.sizes() == values.sizes() && average.scalar_type() == sum_type(values.scalar_type()),
       "an average of other values");
-  with_types({values, sent}, [&]<typename Value, typename Real>(Value, Real) {
-    correct_loop(data<Value>(values), data<Real>(average), data<Value>(sent), is_never_negative,
-                 values.numel());
-  });
+  const auto correct = [&](Range range, bool is_never_negative) {
+    const at::Tensor own = part(values, range);
+    const at::Tensor given = part(sent, range);
+    with_types({own, given}, [&]<typename Value, typename Real>(Value, Real) {
+      correct_loop(data<Value>(own), data<Real>(part(average, range)), data<Value>(given),
+                   is_never_negative, range.size());
+    });
+  };
+  std::int64_t begin = 0;
+  for (const Range& each : never_negative) {
+    correct({begin, each.begin}, false);
+    correct(each, true);
+    begin = each.end;
+  }
+  correct({begin, values.numel()}, false);
 }
 
 }  // namespace huddle

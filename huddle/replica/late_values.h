@@ -11,6 +11,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <vector>
+
+#include "huddle/replica/replica.h"
+
 namespace huddle {
 
 // Meta tensors have no numbers: everything here returns at once for them.
@@ -18,12 +22,13 @@ struct LateValues {
   at::Tensor values;   // The worker's.
   at::Tensor average;  // Of everybody's `sent`, where it forms; of the type of sums.
   at::Tensor sent;     // What this worker sent.
-  // Second moments: a mean less what the worker's own has shrunk by since may be negative. Then the
-  // smaller of the two is taken.
-  bool is_never_negative = false;
+  // Where values are never negative, as second moments and variances, in order: a mean less what
+  // the worker's own has shrunk by since may be. Then the smaller of the two is taken.
+  std::vector<Range> never_negative = {};
 
   // With buffers of its own.
   static LateValues of(const at::Tensor& values);
+  static LateValues of_statistics(const Replica& replica);
 
   // Nothing is under way, and nothing to correct.
   void start() const;

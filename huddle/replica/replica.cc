@@ -21,10 +21,11 @@ bool is_flat(const at::Tensor& tensor) {
 
 Replica::Replica(at::Tensor parameters, at::Tensor gradients, at::Tensor statistics,
                  std::vector<std::int64_t> parameter_sizes,
-                 std::shared_ptr<const Optimizer> optimizer)
+                 std::shared_ptr<const Optimizer> optimizer, std::vector<Range> variances)
     : parameters_(std::move(parameters)),
       gradients_(std::move(gradients)),
       statistics_(std::move(statistics)),
+      variances_(std::move(variances)),
       parameter_sizes_(std::move(parameter_sizes)),
       optimizer_(std::move(optimizer)),
       learning_rate_(rule() != nullptr ? rule()->options().learning_rate : 0) {

@@ -43,19 +43,23 @@ struct Slot {
 // under way.
 class Replica {
  public:
-  // `parameter_sizes`: elements of each of the model's parameters, in flat order. REQUIRES: they
-  // add up to the flat size; all three tensors are 1-D and contiguous, parameters and gradients of
-  // one size and type.
+  // `parameter_sizes`: elements of each of the model's parameters, in flat order. `variances`:
+  // which of the statistics are never negative, in order. REQUIRES: the sizes add up to the flat
+  // size; all three tensors are 1-D and contiguous, parameters and gradients of one size and type.
   Replica(at::Tensor parameters, at::Tensor gradients, at::Tensor statistics,
-          std::vector<std::int64_t> parameter_sizes, std::shared_ptr<const Optimizer> optimizer);
+          std::vector<std::int64_t> parameter_sizes, std::shared_ptr<const Optimizer> optimizer,
+          std::vector<Range> variances = {});
   Replica(at::Tensor parameters, at::Tensor gradients, at::Tensor statistics,
-          std::vector<std::int64_t> parameter_sizes, const UpdateRule& rule)
+          std::vector<std::int64_t> parameter_sizes, const UpdateRule& rule,
+          std::vector<Range> variances = {})
       : Replica(std::move(parameters), std::move(gradients), std::move(statistics),
-                std::move(parameter_sizes), std::make_shared<UpdateRule>(rule)) {}
+                std::move(parameter_sizes), std::make_shared<UpdateRule>(rule),
+                std::move(variances)) {}
 
   const at::Tensor& parameters() const { return parameters_; }
   const at::Tensor& gradients() const { return gradients_; }
   const at::Tensor& statistics() const { return statistics_; }
+  const std::vector<Range>& variances() const { return variances_; }
   const std::vector<Slot>& slots() const { return slots_; }
   const std::vector<std::int64_t>& parameter_sizes() const { return parameter_sizes_; }
 
@@ -97,6 +101,7 @@ class Replica {
   at::Tensor parameters_;
   at::Tensor gradients_;
   at::Tensor statistics_;
+  std::vector<Range> variances_;
   std::vector<std::int64_t> parameter_sizes_;
   std::shared_ptr<const Optimizer> optimizer_;
   std::vector<Slot> slots_;

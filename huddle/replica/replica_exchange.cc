@@ -22,6 +22,15 @@ Averaging keeping_errors(Averaging how) {
   return how;
 }
 
+// Whether what was sent is of too narrow a type to hold what rounding loses of it.
+bool is_coarse(const Travelling& late) {
+  return late.sent.scalar_type() != late.values.scalar_type();
+}
+
+at::Tensor residuals_of(const Travelling& what) {
+  return at::zeros_like(what.values, sum_type(what.values.scalar_type()));
+}
+
 std::string residuals_name(std::size_t index) { return concat("wire_residuals_", index); }
 
 }  // namespace
@@ -43,7 +52,13 @@ ReplicaExchange::ReplicaExchange(const Replica& replica, const Averaging& how, C
       slots_(keeping_errors(in_format(how, cargo_.slots_wire.value_or(how.wire))), lane),
       statistics_(in_format(how, WireFormat::full), lane),
       near_(how.deadline, lane),
-      residuals_(1 + cargo_.in_place_of_slots.size()) {}
+      residuals_(1 + cargo_.in_place_of_slots.size()) {
+  for (std::size_t i = 0; i < cargo_.in_place_of_slots.size(); ++i) {
+    const Travelling& slot = cargo_.in_place_of_slots[i];
+    if (slot.sent.defined() && is_coarse(slot) && slots_.carries_errors())
+      residuals_[i + 1] = residuals_of(slot);
+  }
+}
 
 Exchange ReplicaExchange::run(Endpoint& endpoint, const Group& group, std::int64_t number,
                               std::span<const double> weights) {
@@ -85,11 +100,10 @@ Exchange ReplicaExchange::average(Endpoint& endpoint, Averager& averager, const 
                                   Range range, const Terms& terms, at::Tensor* residuals) {
   const at::Tensor values = part(what.values, range);
   at::Tensor carried;
-  const bool is_coarse =
-      what.sent.defined() && what.sent.scalar_type() != what.values.scalar_type();
-  if (residuals != nullptr && averager.carries_errors() && (terms.group.size() > 2 || is_coarse)) {
-    if (!residuals->defined())
-      *residuals = at::zeros_like(what.values, sum_type(what.values.scalar_type()));
+  const bool wait = (cargo_.errors == Cargo::Errors::wait && terms.group.size() > 2) ||
+                    (what.sent.defined() && is_coarse(what));
+  if (residuals != nullptr && averager.carries_errors() && wait) {
+    if (!residuals->defined()) *residuals = residuals_of(what);
     carried = part(*residuals, range);
   }
   if (!what.sent.defined())

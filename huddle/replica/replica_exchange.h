@@ -43,17 +43,22 @@ struct Travelling {
 class ReplicaExchange {
  public:
   struct Cargo {
+    // Where what rounding loses goes in groups larger than two: see the constructor.
+    enum class Errors { wait, stay };
+
     SlotPolicy slots = SlotPolicy::keep;
     StatisticsPolicy statistics = StatisticsPolicy::average;
     std::optional<WireFormat> slots_wire = {};       // Nothing: that of the parameters.
     Travelling in_place_of_parameters = {};          // If defined: what travels instead,
     Travelling in_place_of_statistics = {};          // likewise,
     std::vector<Travelling> in_place_of_slots = {};  // if there are any.
+    Errors errors = Errors::wait;
   };
 
   // `how.wire`: of parameters and slots; int8 stands for near_pairs.h where parameters travel. What
-  // rounding to a narrow format loses stays with its worker in pairs; in larger groups it is added
-  // to what that worker sends the next time, which takes one more buffer like what travels.
+  // rounding to a narrow format loses stays with its worker in pairs. In larger groups it waits to
+  // be added to what that worker sends the next time, which takes one more buffer like what
+  // travels, or it stays there, too, as many times as coarse as the group is large.
   ReplicaExchange(const Replica& replica, const Averaging& how, Cargo cargo, Lane lane = kMainLane);
 
   // Averages whatever travels, of all of the model. Members call it with the same `number`, which

@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "huddle/base/error.h"
+#include "huddle/replica/late_average.h"
+#include "huddle/transport/threads/launcher.h"
 
 namespace huddle {
 namespace {
@@ -115,6 +117,44 @@ TEST(Replica, NeverCutsAnEmptyBucket) {
   EXPECT_EQ(bucket_sizes({0, 4, 0, 4, 0}, 5), (Sizes{4, 4}));
   EXPECT_EQ(bucket_sizes({}, 3), Sizes{});
   EXPECT_THROW(bucket_sizes({1}, 0), LogicError);
+}
+
+// A variance of 1 that has shrunk to 0.25 while a mean of 0.5 formed would be -0.25; a mean is.
+TEST(LateAverage, LetsNoVarianceBecomeNegative) {
+  ThreadsOptions engine;
+  engine.cluster.workers = 2;
+  make_threads_launcher(engine)->run([](Endpoint& endpoint) {
+    const bool is_first = endpoint.self().value == 0;
+    Replica replica(at::zeros({1}), at::zeros({1}), at::full({2}, is_first ? 1. : 0.), {1}, kAdam,
+                    {{1, 2}});
+    replica.cut(1);
+    Meter meter;
+    LateAverage late(endpoint, meter, replica, {.how = {.deadline = {20}}, .lane = Lane{1}});
+    late.start();
+    late.launch(Group::everyone(2), 0);
+    replica.statistics().fill_(0.25);
+    late.correct();
+    EXPECT_TRUE(replica.statistics().equal(is_first ? at::tensor({-0.25f, 0.25f})
+                                                    : at::tensor({0.75f, 0.75f})));
+  });
+}
+
+// bfloat16 cannot hold what int8 loses of it.
+TEST(ReplicaExchange, HasAllThatLateSlotsNeedFromTheBeginning) {
+  const at::Tensor values = at::zeros({5}, at::kBFloat16);
+  Replica replica(values, values.clone(), values.clone(), {5},
+                  UpdateRule({.learning_rate = 0.1, .momentum = 0.5}));
+  const auto names = [&](WireFormat slots_wire) {
+    const Travelling late{at::zeros({5}), values};
+    const ReplicaExchange exchange(replica, {},
+                                   {.slots = SlotPolicy::average,
+                                    .slots_wire = slots_wire,
+                                    .in_place_of_parameters = late,
+                                    .in_place_of_slots = {late}});
+    return exchange.tensors();
+  };
+  EXPECT_EQ(names(WireFormat::int8).count("wire_residuals_1"), 1u);
+  EXPECT_TRUE(names(WireFormat::full).empty());
 }
 
 TEST(Part, SharesMemoryAndRefusesRangesOutside) {

@@ -37,7 +37,8 @@ class Schedule {
   struct Meetings {
     std::int64_t every = 1;  // After every so-manieth step of training.
     bool late = false;       // What a group averages arrives at the next meeting only.
-    double bytes = 1;        // On the wire, for each byte of the model.
+    double bytes = 1;        // Of all averages, on the wire, for each byte of the model.
+    int averages = 1;        // One after another: buckets of the model, of state beside it.
   };
 
   // The member at position i takes the pattern's place i. Throws UsageError where the period is

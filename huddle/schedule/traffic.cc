@@ -49,8 +49,8 @@ ScheduleTraffic schedule_traffic(const Schedule& schedule) {
   const auto steps = static_cast<double>(schedule.meetings().every);  // Of one meeting.
   total.bytes *= schedule.meetings().bytes / steps;
   total.worst_bytes *= schedule.meetings().bytes;
-  total.messages /= steps;
-  total.sequential_messages /= steps;
+  total.messages *= schedule.meetings().averages / steps;
+  total.sequential_messages *= schedule.meetings().averages / steps;
   return total;
 }
 

@@ -3,7 +3,8 @@
 // A group of two exchanges everything at once: one message, as many bytes as the model has (M). A
 // larger group of n averages by a ring: 2(n-1) messages one after another, 2(n-1)/n M bytes. A
 // worker alone sends nothing. Groups of a phase work side by side, so its slowest group counts for
-// the messages in sequence (the handshakes that latency multiplies).
+// the messages in sequence (the handshakes that latency multiplies). Narrow formats, and optimizer
+// state that is averaged after the model, count as the schedule's meetings say.
 
 #pragma once
 

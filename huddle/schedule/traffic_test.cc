@@ -55,5 +55,14 @@ TEST(Traffic, OfGroupsThatMeetAtEveryThirdStepIsAThirdAStep) {
   EXPECT_DOUBLE_EQ(rarely.worst_bytes, always.worst_bytes);
 }
 
+TEST(Traffic, CountsAllThatTravelsAtAMeeting) {
+  const Schedule schedule = make_schedule({.kind = Kind::exchange}, 8);
+  const ScheduleTraffic traffic = schedule_traffic(schedule.with({.bytes = 0.75, .averages = 2}));
+  EXPECT_DOUBLE_EQ(traffic.bytes, 0.75);
+  EXPECT_DOUBLE_EQ(traffic.worst_bytes, 0.75);
+  EXPECT_DOUBLE_EQ(traffic.messages, 2);
+  EXPECT_DOUBLE_EQ(traffic.sequential_messages, 2);
+}
+
 }  // namespace
 }  // namespace huddle

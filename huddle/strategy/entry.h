@@ -43,13 +43,10 @@ struct StrategyContext {
   Step first_step = {};    // The first that it sees.
 };
 
-// `context.averaging` by this algorithm, in this format. Throws UsageError where the model travels
-// in it anyway.
+// `context.averaging` by this algorithm, in this format.
 inline Averaging averaging_by(Algorithm algorithm, const StrategyContext& context,
                               WireFormat wire = WireFormat::full,
                               Rounding rounding = Rounding::kept) {
-  if (wire == WireFormat::bf16 && context.replica.parameters().scalar_type() == at::kBFloat16)
-    throw UsageError("wire=bf16 would do nothing: this model is bfloat16 already; leave wire out.");
   Averaging how = context.averaging;
   how.algorithm = algorithm;
   how.wire = wire;
@@ -89,7 +86,7 @@ struct StrategyEntry {
 
   // Who averages with whom in which step, where that is known before a run; empty: it is not. By
   // settled options.
-  std::function<Schedule(const Options&, const Cluster&)> schedule = {};
+  std::function<Schedule(const Options&, const StrategySetting&)> schedule = {};
 };
 
 }  // namespace huddle

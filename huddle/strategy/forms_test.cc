@@ -61,15 +61,46 @@ TEST(Forms, LeaveModelsOfBfloat16AsTheyAre) {
     const StrategyContext context{endpoint, replica, meter, {}};
     EXPECT_EQ(settled("sesgd", context), "sesgd:slots=average,slots_wire=same,wire=float");
     EXPECT_NO_THROW(make_strategy("sesgd", context));
-    const std::string refused = refusal([&] { make_strategy("sesgd:wire=bf16", context); });
-    EXPECT_NE(refused.find("bfloat16 already; leave wire out"), std::string::npos) << refused;
+    EXPECT_NO_THROW(make_strategy("sesgd:wire=int8,slots=keep,warmup=3", context));
   });
+  for (const char* spec : {"sesgd:wire=bf16", "p_reduce:wire=bf16", "bsp:wire=bf16",
+                           "ad_psgd:wire=bf16", "cocod:wire=bf16", "sesgd:wire=bf16,warmup=3"}) {
+    const std::string refused =
+        refusal([&] { prepare_strategy(spec, setting_with(kMomentum, at::kBFloat16)); });
+    EXPECT_NE(refused.find("bfloat16 already; leave wire out"), std::string::npos) << refused;
+  }
+}
+
+// What a run tells of itself can be typed for another one.
+TEST(Forms, AreAcceptedAsTheyAreSettled) {
+  for (const auto& update : {std::optional(kMomentum), std::optional(UpdateOptions{}),
+                             std::optional(UpdateOptions{.kind = UpdateOptions::Kind::adamw}),
+                             std::optional<UpdateOptions>()})
+    for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kBFloat16})
+      for (const char* spec :
+           {"sesgd", "sesgd:wire=float", "sesgd:hide=step", "sesgd:payload=gradient", "ds_sync",
+            "ds_sync:form=paper", "random_groups", "p_reduce", "overlap_local_sgd"}) {
+        const StrategySetting setting = setting_with(update, type);
+        const std::string typed = settled(spec, setting);
+        EXPECT_NO_THROW(prepare_strategy(typed, setting)) << typed;
+        EXPECT_EQ(settled(typed, setting), typed);
+      }
+}
+
+TEST(Forms, MatterWhereTheyAreNotNamed) {
+  const StrategySetting setting = setting_with(kMomentum);
+  for (const char* spec : {"sesgd", "ds_sync:radices=2x4", "sesgd:slots=keep", "p_reduce:group=4",
+                           "overlap_local_sgd"})
+    EXPECT_TRUE(depends_on_form(spec, setting)) << spec;
+  for (const char* spec : {"bsp", "random_groups", "sesgd:form=paper", "ds_sync:form=ours",
+                           "p_reduce:group=4,weights=constant"})
+    EXPECT_FALSE(depends_on_form(spec, setting)) << spec;
 }
 
 TEST(Forms, FormGroupsThatDivideTheWorkers) {
   StrategySetting setting = setting_with(kMomentum);
   for (const auto& [workers, group] : {std::pair{2, 2},
-                                       {3, 3},
+                                       {3, 2},
                                        {4, 2},
                                        {5, 3},
                                        {6, 3},

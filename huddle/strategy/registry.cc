@@ -13,6 +13,7 @@
 #include "huddle/strategy/parameter_server/asp.h"
 #include "huddle/strategy/random_groups/random_groups.h"
 #include "huddle/strategy/sesgd/sesgd.h"
+#include "huddle/strategy/shared_keys.h"
 #include "huddle/strategy/warmup.h"
 
 namespace huddle {
@@ -88,13 +89,13 @@ Traits traits_of(std::string_view spec) {
   return entry.traits(options);
 }
 
-Schedule schedule_of(std::string_view spec, const Cluster& cluster) {
+Schedule schedule_of(std::string_view spec, const StrategySetting& setting) {
   const auto [entry, options] = resolve(spec);
   if (!entry.schedule)
     throw UsageError(concat("strategy '", entry.info.name, "' (", entry.info.summary,
                             ") has no schedule of groups. Strategies that have one: ",
                             joined(strategies_with_schedule()), "; for example ds_sync."));
-  return entry.schedule(options_of(spec, {.cluster = cluster}), cluster);
+  return entry.schedule(options_of(spec, setting), setting);
 }
 
 std::vector<std::string> strategies_with_schedule() {
@@ -124,9 +125,22 @@ std::string settled(std::string_view spec, const StrategyContext& context) {
   return settled(spec, setting_of(context));
 }
 
+bool depends_on_form(std::string_view spec, const StrategySetting& setting) {
+  const auto [entry, open] = resolve(spec);
+  if (!takes(entry, "form") || open.is_given("form")) return false;
+  Spec published = parse_spec(spec);
+  published.values["form"] = "paper";
+  const Options ours = options_of(spec, setting);
+  const Options theirs = options_of(to_string(published), setting);
+  return std::ranges::any_of(entry.info.keys, [&](const KeyInfo& key) {
+    return key.name != "form" && ours.text(key.name) != theirs.text(key.name);
+  });
+}
+
 MakeStrategy prepare_strategy(std::string_view spec, const StrategySetting& setting) {
   auto [entry, options] = resolve(spec);
   entry.settle(options, setting);
+  if (options.has("wire")) check_type(options, setting.type);
   return prepare_with_warmup(entry, options, setting);
 }
 

@@ -17,9 +17,12 @@ std::vector<SpecInfo> known_strategies();
 // Throw UsageError where no strategy is spelt like that.
 Traits traits_of(std::string_view spec);
 
-// Who averages with whom in which step, where that is known before a run. Throws UsageError that
-// names the strategies that have a schedule if this one has none.
-Schedule schedule_of(std::string_view spec, const Cluster& cluster);
+// Who averages with whom in which step, where that is known before a run, and how much of a model
+// travels. Throws UsageError that names the strategies that have a schedule if this one has none.
+Schedule schedule_of(std::string_view spec, const StrategySetting& setting);
+inline Schedule schedule_of(std::string_view spec, const Cluster& cluster) {
+  return schedule_of(spec, StrategySetting{.cluster = cluster});
+}
 std::vector<std::string> strategies_with_schedule();
 
 // Its options in this setting, with nothing left open; and the spec with what was left open filled
@@ -27,6 +30,9 @@ std::vector<std::string> strategies_with_schedule();
 Options options_of(std::string_view spec, const StrategySetting& setting);
 std::string settled(std::string_view spec, const StrategySetting& setting);
 std::string settled(std::string_view spec, const StrategyContext& context);
+
+// Whether it would come to something else by the published form, which it does not name.
+bool depends_on_form(std::string_view spec, const StrategySetting& setting);
 
 // How to make the strategy `spec` ("bsp:algorithm=ring,buckets=4"). Throws UsageError unless it can
 // run in such a setting. A run of so few steps that its workers would never exchange anything

@@ -161,28 +161,38 @@ void check_every(const Options& options, const StrategySetting& setting) {
 }
 
 // Throws UsageError where groups are too large for a format.
-void check_formats(const Schedule& schedule, const Options& options,
-                   const StrategySetting& setting) {
-  const bool is_narrow =
-      wire_of(options) == WireFormat::int8 || slots_wire_of(options) == WireFormat::int8;
-  if (!is_narrow) return;
+void check_formats(const Schedule& schedule, const Options& options) {
+  if (wire_of(options) != WireFormat::int8) return;
   if (options.text("payload") == "gradient")
     throw UsageError("wire=int8 is a format of models: use wire=bf16 for payload=gradient.");
   int largest = schedule.global_every() > 0 ? schedule.members().size() : 0;
   const int phases = schedule.random() != nullptr ? 1 : schedule.turn();
   for (int phase = 0; phase < phases; ++phase)
     largest = std::max(largest, largest_group(schedule.cycle_phase(phase)));
-  check_wire(options, setting, largest);
+  check_pairs(options, largest);
+}
+
+// When groups meet, and what they send then.
+Schedule::Meetings meetings(const Options& options, const StrategySetting& setting) {
+  const bool sends_slots = setting.update && slot_policy(options) == SlotPolicy::average;
+  const int slots =
+      sends_slots ? static_cast<int>(UpdateRule(*setting.update).slot_names().size()) : 0;
+  const WireFormat wire = wire_of(options);
+  return {.every = options.integer("every"),
+          .late = hides(options),
+          .bytes = bytes_over_float(wire) +
+                   slots * bytes_over_float(slots_wire_of(options).value_or(wire)),
+          .averages = static_cast<int>(options.integer("buckets")) * (1 + slots)};
 }
 
 MakeStrategy prepare(const Schedule& schedule, const Options& options,
                      const StrategySetting& setting) {
   check_groups(schedule, options, setting);
   check_slots(options, setting);
-  check_formats(schedule, options, setting);
+  check_formats(schedule, options);
+  if (hides(options)) check_hide(options);
   if (options.text("overlap") == "backward") check_overlap(options, setting);
   check_every(options, setting);
-  if (hides(options)) check_hide(options);
   const bool by_gradients = options.text("payload") == "gradient";
   if (by_gradients) check_gradients(options);
   return [schedule, chosen = scheduled_options(options),
@@ -208,17 +218,14 @@ StrategyEntry scheduled_entry(SpecInfo info,
     if (!has_forms && !key.published.empty()) key.fallback = std::exchange(key.published, "");
     info.keys.push_back(std::move(key));
   }
-  const auto with_meetings = [schedule](const Options& options, const Cluster& cluster) {
-    return schedule(options, cluster)
-        .with({.every = options.integer("every"),
-               .late = hides(options),
-               .bytes = bytes_over_float(wire_of(options))});
+  const auto with_meetings = [schedule](const Options& options, const StrategySetting& setting) {
+    return schedule(options, setting.cluster).with(meetings(options, setting));
   };
   return {.info = std::move(info),
           .settle = settle,
           .prepare =
               [with_meetings](const Options& options, const StrategySetting& setting) {
-                return prepare(with_meetings(options, setting.cluster), options, setting);
+                return prepare(with_meetings(options, setting), options, setting);
               },
           .schedule = with_meetings};
 }

@@ -99,6 +99,34 @@ TEST(Scheduled, SendsExactlyWhatTheAnalysisSays) {
   }
 }
 
+// Of float32; the descent has float64, which travels in the same formats where they are named.
+TEST(Scheduled, SendsWhatTheAnalysisSaysInEveryFormat) {
+  constexpr int kWorkers = 16;
+  constexpr std::int64_t kSize = 16 * 4096;  // A segment is a number of blocks.
+  StrategySetting setting;
+  setting.cluster.workers = kWorkers;
+  setting.update->momentum = 0.9;
+  for (const char* spec :
+       {"ds_sync", "sesgd", "sesgd:wire=int8", "ds_sync:hide=step",
+        "sesgd:slots=average,slots_wire=same,every=2,buckets=2",
+        "bsp:algorithm=ring,buckets=2,wire=bf16", "bsp:algorithm=ring,buckets=1,wire=int8"}) {
+    const ScheduleTraffic told = schedule_traffic(schedule_of(spec, setting));
+    // The first meetings of pairs in int8 send bfloat16.
+    const bool is_learning = std::string(spec) == "sesgd:wire=int8";
+    const int steps = is_learning ? 80 : 8;
+    const Descended run = descend({.spec = settled(spec, setting),
+                                   .workers = kWorkers,
+                                   .steps = steps,
+                                   .size = kSize,
+                                   .statistics = 0});
+    const double bytes = static_cast<double>(run.traffic[0].bytes_sent) / steps / (4 * kSize);
+    const double messages = static_cast<double>(run.traffic[0].messages_sent) / steps;
+    EXPECT_NEAR(bytes / told.bytes, 1, is_learning ? 0.06 : 0.002) << spec;
+    EXPECT_DOUBLE_EQ(messages, told.messages) << spec;
+    EXPECT_DOUBLE_EQ(told.sequential_messages, told.messages) << spec;
+  }
+}
+
 TEST(Scheduled, ShowsTheScheduleOfEveryStrategyThatHasOne) {
   Cluster cluster;
   cluster.workers = 8;

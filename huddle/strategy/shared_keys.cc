@@ -1,5 +1,6 @@
 #include "huddle/strategy/shared_keys.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "huddle/base/error.h"
@@ -86,22 +87,18 @@ std::optional<WireFormat> slots_wire_of(const Options& options) {
   return wire_format(text);
 }
 
-void check_wire(const Options& options, const StrategySetting& setting, int largest_group) {
-  if (largest_group <= 2) return;
-  if (wire_of(options) == WireFormat::int8)
-    throw UsageError(
-        concat("wire=int8 sends only what two near models differ by, so it needs pairs, and groups "
-               "of ",
-               largest_group,
-               " would meet: use random_groups:group=2 or p_reduce:group=2, sesgd with 2, 4, 8, "
-               "... workers, or "
-               "wire=bf16."));
-  if (!options.has("slots_wire") || slots_wire_of(options) != WireFormat::int8) return;
-  if (setting.update && setting.update->kind != UpdateOptions::Kind::sgd)
-    throw UsageError(
-        concat("slots_wire=int8 in groups of ", largest_group,
-               " would round small second moments to nothing, by which Adam divides: use "
-               "slots_wire=bf16, or pairs: sesgd with 2, 4, 8, ... workers."));
+void check_type(const Options& options, at::ScalarType type) {
+  if (wire_of(options) == WireFormat::bf16 && type == at::kBFloat16)
+    throw UsageError("wire=bf16 would do nothing: this model is bfloat16 already; leave wire out.");
+}
+
+void check_pairs(const Options& options, int largest_group) {
+  if (wire_of(options) != WireFormat::int8 || largest_group <= 2) return;
+  throw UsageError(concat(
+      "wire=int8 sends only what two near models differ by, so it needs pairs, and groups of ",
+      largest_group,
+      " would meet: use random_groups:group=2 or p_reduce:group=2, sesgd with 2, 4, 8, ... "
+      "workers, or wire=bf16."));
 }
 
 SlotPolicy slot_policy(const Options& options) {
@@ -112,19 +109,29 @@ SlotPolicy slot_policy(const Options& options) {
 }
 
 void check_slots(const Options& options, const StrategySetting& setting) {
-  if (slot_policy(options) != SlotPolicy::average)
+  const SlotPolicy policy = slot_policy(options);
+  // `same` says nothing, and is what an open key comes to.
+  if (policy != SlotPolicy::average && options.text("slots_wire") != "same")
     refuse_idle(options, "slots_wire",
                 concat("slots=", options.text("slots"),
                        " lets no optimizer state travel; use slots=average"));
-  if (slot_policy(options) == SlotPolicy::keep) return;
+  if (policy == SlotPolicy::keep) return;
   if (!setting.update)
     throw UsageError(concat("slots=", options.text("slots"),
                             " treats the optimizer's state, and this optimizer keeps its own: use "
                             "slots=keep, or SGD, Adam or AdamW with one parameter group."));
-  if (!UpdateRule(*setting.update).slot_names().empty()) return;
-  throw UsageError(concat("slots=", options.text("slots"),
-                          " needs an optimizer that has slots; sgd without momentum has none. "
-                          "Use slots=keep, or --momentum 0.9."));
+  const std::vector<std::string> slots = UpdateRule(*setting.update).slot_names();
+  if (slots.empty())
+    throw UsageError(concat("slots=", options.text("slots"),
+                            " needs an optimizer that has slots; sgd without momentum has none. "
+                            "Use slots=keep, or --momentum 0.9."));
+  const bool is_coarse = slots_wire_of(options).value_or(wire_of(options)) == WireFormat::int8;
+  if (policy == SlotPolicy::average && is_coarse &&
+      std::ranges::find(slots, UpdateRule::kSecondMoments) != slots.end())
+    throw UsageError(
+        concat("slots_wire=", options.text("slots_wire"), " with wire=", options.text("wire"),
+               " sends optimizer state as int8, which rounds small second moments to nothing, and "
+               "Adam divides by them: use slots_wire=bf16."));
 }
 
 KeyInfo balance_key() {

@@ -32,7 +32,8 @@ KeyInfo seed_key(const char* help = "of the draw");
 // Of strategies with a schedule.
 KeyInfo global_every_key();
 
-// The key `slots`, its value, and UsageError where the optimizer has no state to treat.
+// The key `slots`, its value, and UsageError where the optimizer has no state to treat, or none
+// that could travel in the format asked for.
 KeyInfo slots_key();
 SlotPolicy slot_policy(const Options& options);
 void check_slots(const Options& options, const StrategySetting& setting);
@@ -44,8 +45,10 @@ WireFormat wire_of(const Options& options);
 KeyInfo slots_wire_key();
 std::optional<WireFormat> slots_wire_of(const Options& options);
 
-// Throws UsageError where groups of this size cannot average what travels in these formats.
-void check_wire(const Options& options, const StrategySetting& setting, int largest_group);
+// Throw UsageError where models of this type travel in the format anyway, and where models travel
+// in the format of pairs and larger groups meet.
+void check_type(const Options& options, at::ScalarType type);
+void check_pairs(const Options& options, int largest_group);
 
 // The key `balance`, and whether it is on: those who take fewer steps learn at a higher rate
 // (shares.h). UsageError where nobody but the user could scale a rate.

@@ -16,7 +16,7 @@ constexpr const char* kWarmingUp = "warming_up";
 struct WarmupOptions {
   std::int64_t steps = 0;
   Algorithm algorithm = Algorithm::automatic;
-  WireFormat wire = WireFormat::full;  // Of gradients: bf16 where models travel in fewer bytes.
+  WireFormat wire = WireFormat::full;  // Of gradients: bf16 where models travel rounded.
   Pace pace = Pace::lockstep;          // Of what follows.
 };
 
@@ -138,7 +138,8 @@ MakeStrategy prepare_with_warmup(const StrategyEntry& entry, const Options& opti
   refuse_whole_run(options, entry.info.name, setting.steps);
   WarmupOptions warmup{.steps = options.integer("warmup"), .pace = entry.traits(options).pace};
   if (options.has("algorithm")) warmup.algorithm = parse_algorithm(options.text("algorithm"));
-  if (options.has("wire") && wire_of(options) != WireFormat::full) warmup.wire = WireFormat::bf16;
+  const bool is_narrow = options.has("wire") && wire_of(options) != WireFormat::full;
+  if (is_narrow && setting.type != at::kBFloat16) warmup.wire = WireFormat::bf16;
   check_algorithm(warmup.algorithm, Group::everyone(setting.cluster.workers), setting.cluster);
   return [warmup, make](const StrategyContext& context) -> std::unique_ptr<Strategy> {
     return std::make_unique<Warmup>(warmup, make, context);

@@ -97,6 +97,12 @@ FlatModule flatten(torch::nn::Module& module) {
   FlatModule flat;
   flat.parameters = move_into_flat(parameters);
   flat.statistics = move_into_flat(statistics);
+  std::int64_t begin = 0;
+  for (const Named& each : statistics) {
+    const Range range{begin, begin + each.value().numel()};
+    if (each.key().ends_with("running_var")) flat.variances.push_back(range);
+    begin = range.end;
+  }
   flat.gradients = at::zeros_like(flat.parameters);
   flat.gradient_views = views_of(flat.gradients, parameters);
   for (const Named& parameter : parameters) {

@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "huddle/replica/replica.h"
+
 namespace torch::nn {
 class Module;
 }  // namespace torch::nn
@@ -26,6 +28,7 @@ struct FlatModule {
   at::Tensor parameters;  // Those that require gradients, in the module's own order.
   at::Tensor gradients;   // Likewise.
   at::Tensor statistics;  // Floating-point buffers; may be empty. Integer buffers stay apart.
+  std::vector<Range> variances;  // Where BatchNorm's running variances lie in them.
 
   // One entry for each parameter, in flat order. A parameter that two layers share is there once.
   std::vector<std::string> parameter_names;

@@ -95,6 +95,9 @@ TEST(FlatModule, ReceivesBatchNormStatistics) {
   // Mean 0 and variance 1 of each of the two layers, 4 and 8 channels.
   EXPECT_TRUE(flat.statistics.equal(
       at::cat({at::zeros({4}), at::ones({4}), at::zeros({8}), at::ones({8})})));
+  ASSERT_EQ(flat.variances.size(), 2u);
+  for (const Range& each : flat.variances)
+    EXPECT_TRUE(part(flat.statistics, each).equal(at::ones({each.size()})));
   backward(*plain, at::kFloat, 1);
   backward(*model, at::kFloat, 1);
   const auto buffers = plain->module().named_buffers();

@@ -75,7 +75,7 @@ struct Sync::State {
         deadline(options.deadline),
         flat(flatten_on_cpu(users_module)),
         replica(flat.parameters, flat.gradients, flat.statistics, flat.parameter_sizes,
-                std::move(updates)),
+                std::move(updates), flat.variances),
         replays_backward(world.is_virtual() || options.compute.per_step > 0),
         recorder(options.recorder),
         measuring(averaging_for(world, options), kMeasureLane),

@@ -1,6 +1,7 @@
 #include "huddle/train/timing.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 #include <cmath>
 
@@ -14,8 +15,11 @@ namespace {
 // Into how many parameters the model is cut: as fine as anybody would want its buckets.
 constexpr std::int64_t kParameters = 256;
 
-at::Tensor without_numbers(std::int64_t elements) {
-  return at::empty({elements}, at::TensorOptions().dtype(at::kFloat).device(at::kMeta));
+// Real networks carry bytes, so there the model has numbers, though nothing is made of them.
+at::Tensor flat_tensor(std::int64_t elements, const Endpoint& endpoint) {
+  return endpoint.is_virtual()
+             ? at::empty({elements}, at::TensorOptions().dtype(at::kFloat).device(at::kMeta))
+             : at::zeros({elements}, at::kFloat);
 }
 
 std::vector<std::int64_t> parameter_sizes(std::int64_t elements) {
@@ -27,8 +31,8 @@ std::vector<std::int64_t> parameter_sizes(std::int64_t elements) {
 
 void live_through(Endpoint& endpoint, std::int64_t elements, const TrainOptions& options,
                   Recorder& recorder) {
-  Replica replica(without_numbers(elements), without_numbers(elements), without_numbers(0),
-                  parameter_sizes(elements), UpdateRule(options.update));
+  Replica replica(flat_tensor(elements, endpoint), flat_tensor(elements, endpoint),
+                  flat_tensor(0, endpoint), parameter_sizes(elements), UpdateRule(options.update));
   replica.set_learning_rate(0);  // Nothing is learnt.
   StepLoop loop(endpoint, replica, options.strategy,
                 {.averaging = whole_messages_if_virtual(

@@ -1,9 +1,9 @@
-// Timing alone: every worker lives through the steps of a strategy with a model that has a size but
-// no numbers.
+// Timing alone: every worker lives through the steps of a strategy with a model of which only the
+// size matters.
 //
-// It is the same strategy and collective code as in training, on meta tensors, so thousands of
-// workers fit into one process and a step costs microseconds. Only an engine in virtual time makes
-// sense of it.
+// It is the same strategy and collective code as in training. In virtual time the model has no
+// numbers (meta tensors), so thousands of workers fit into one process and a step costs
+// microseconds; elsewhere as many bytes travel as a real model has, and computing is waited for.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace huddle {
 
-// The model's size on the wire is `model_bytes`, in float32. Of the options, those about the
+// The model has `model_bytes` in float32, on the wire too. Of the options, those about the
 // strategy, the optimizer's slots and time are used.
 TrainResult time_strategy(Launcher& launcher, double model_bytes, const TrainOptions& options,
                           const StepObserver& observer);

@@ -143,7 +143,8 @@ class WorkerLoop {
   void save() {
     if (sync_.present().size() < endpoint_.workers()) return save_consensus_alone();
     CheckpointInfo info{.step = log_.has_own_pace ? options_.steps : log_.steps_done,
-                        .settings = options_.saved_settings};
+                        .settings = options_.saved_settings,
+                        .settled = log_.settled};
     NamedTensors state = sync_.save();
     swa_.save(state);
     const Digest digest = options_.save->save_worker(info.step, endpoint_.self(), state);

@@ -75,11 +75,12 @@ bool has_own_pace(const TrainConfig& config) {
 
 // Throws UsageError unless the run fits into memory. `model_bytes`: 0 while it is not known.
 void check_fits(const TrainConfig& config, const Cluster& cluster, double model_bytes) {
+  const bool has_numbers = !config.timing_only || !is_simulated(config.engine);
   MemoryNeed need{
       .engine = is_simulated(config.engine) ? MemoryNeed::Engine::sim : MemoryNeed::Engine::threads,
-      .values = config.timing_only ? MemoryNeed::Values::timed : MemoryNeed::Values::trained,
+      .values = has_numbers ? MemoryNeed::Values::trained : MemoryNeed::Values::timed,
       .workers = is_of_processes(config.engine) ? 1 : config.workers,
-      .model_bytes = model_bytes,
+      .model_bytes = has_numbers ? model_bytes : 0,
       .models = config.evaluate_every > 0 ? config.steps / config.evaluate_every + 1 : 0};
   add_strategy(need, config.strategy, cluster);
   check_memory(need, free_bytes());
@@ -107,12 +108,8 @@ void adopt_cluster(const CLI::App& command, TrainConfig& config, const Cluster& 
 // What all processes of a run must have in common.
 std::string terms_of(const TrainConfig& config) {
   std::string terms = concat("Huddle ", HUDDLE_VERSION, "\n");
-  for (const auto& [option, value] : settings_of(config))
-    if (option != "--workers") terms += concat(option, " ", value.empty() ? "(none)" : value, "\n");
-  terms += concat("--evaluate-every ", config.evaluate_every, "\n");
-  terms += concat("--save ", config.save.empty() ? "(none)" : config.save, "\n");
-  terms += concat("--save-every ", config.save_every, "\n");
-  terms += concat("--resume ", config.resume.empty() ? "(none)" : config.resume, "\n");
+  for (const auto& [option, value] : common_settings_of(config))
+    terms += concat(option, " ", value.empty() ? "(none)" : value, "\n");
   return terms;
 }
 
@@ -134,7 +131,6 @@ void take_place(const CLI::App& command, TrainConfig& config, PreparedRun& run) 
   run.job =
       Job{.place = place,
           .rendezvous = config.rendezvous,
-          .farewell = {config.deadline},
           .warn = [](const std::string& warning) { fmt::print(stderr, "huddle: {}.\n", warning); }};
   if (place.rank == 0 && place.store && !place.is_token_secret && !config.quiet)
     fmt::print(stderr,
@@ -177,13 +173,11 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
           concat("--save-every does not go with ", config.strategy,
                  ", whose workers are never all at one step; --save alone writes a checkpoint at "
                  "the end."));
-  require(!config.timing_only || is_simulated(config.engine),
-          "--timing-only needs --engine sim: on other engines time is what the training takes.");
   require(!config.timing_only || run.cluster.wire_bytes > 0,
           "--timing-only needs the size of the model: --wire, as 102.4MB, or wire in the cluster "
           "file.");
   if (!config.timing_only) run.problem = load_problem(problem_of(config));
-  const double model_bytes = run.problem ? parameter_bytes(*run.problem) : 0;
+  const double model_bytes = run.problem ? parameter_bytes(*run.problem) : run.cluster.wire_bytes;
   const double payload_scale =
       run.problem && run.cluster.wire_bytes > 0 ? run.cluster.wire_bytes / model_bytes : 1;
   run.outputs =
@@ -194,6 +188,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
                                      static_cast<double>(run.problem->steps_per_epoch()) /
                                      config.accumulate));
   check_with_steps(config.steps);
+  if (resumed) check_settled(config, *resumed, {.cluster = run.cluster, .update = update});
   check_length(config);
   check_fits(config, run.cluster, model_bytes);
   require(!resumed || resumed->step < config.steps,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "huddle/cluster/cluster.h"
+#include "huddle/strategy/entry.h"
 #include "huddle/train/checkpoint/checkpoint_index.h"
 #include "huddle/train/models/problem.h"
 #include "huddle/train/trainer.h"
@@ -67,16 +68,24 @@ struct TrainConfig {
   bool json = false;
 };
 
-// Takes from the checkpoint in config.resume what the command line left open, and returns what it
-// says. Throws UsageError where the two disagree.
 // What was typed of a run's engine and cluster, which checkpoints do not keep: a run may go on
 // elsewhere.
 std::vector<std::string> not_in_checkpoint(const CLI::App& command);
 
+// Takes from the checkpoint in config.resume what the command line left open, and returns what it
+// says. Throws UsageError where the two disagree.
 CheckpointInfo adopt_checkpoint(const CLI::App& command, TrainConfig& config);
+
+// Throws UsageError where the strategy would go on as another method than the run began with, or
+// might: checkpoints that were made before defaults changed do not say.
+void check_settled(const TrainConfig& config, const CheckpointInfo& resumed,
+                   const StrategySetting& setting);
 
 // The options that shape a run's bits, by name, as a checkpoint keeps them.
 std::map<std::string, std::string> settings_of(const TrainConfig& config);
+
+// Those in which all processes of a run must agree: all but what is each one's own business.
+std::map<std::string, std::string> common_settings_of(const TrainConfig& config);
 
 // What the typed values mean. All throw UsageError.
 Cluster cluster_of(const TrainConfig& config);

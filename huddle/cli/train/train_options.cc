@@ -157,7 +157,7 @@ void add_cluster(OptionTable& table) {
       "what the model counts for on the network, as 102.4MB (1kB to 100000GB); default: what it "
       "is");
   table.add("--timing-only", &TrainConfig::timing_only,
-            "no values: a model of --wire bytes is timed, not trained (sim)");
+            "no values: a model of --wire bytes is timed, not trained");
   table.add("--racks", &TrainConfig::racks,
             "racks x workers per rack, as 2x4, or the workers of each, as 4+4+2: who is near whom",
             {saved, not_compared, not_with_cluster});

@@ -12,6 +12,7 @@
 #include "huddle/base/error.h"
 #include "huddle/base/text.h"
 #include "huddle/cli/train/train_options.h"
+#include "huddle/strategy/registry.h"
 #include "huddle/train/checkpoint/checkpoint.h"
 
 namespace huddle {
@@ -52,12 +53,36 @@ std::string set(const TrainOption& option, TrainConfig& config, const std::strin
       option.value);
 }
 
+// Whether a strategy is that of the checkpoint, only said more fully: as what it came to, or, where
+// that is not known, with its form.
+bool spells_out(const std::string& strategy, const std::string& saved, const CheckpointInfo& info) {
+  if (!info.settled.empty()) return strategy == info.settled;
+  Spec spec = parse_spec(strategy);
+  return spec.values.erase("form") > 0 && to_string(spec) == to_string(parse_spec(saved));
+}
+
+std::string with_form(const std::string& strategy, const char* form) {
+  Spec spec = parse_spec(strategy);
+  spec.values["form"] = form;
+  return to_string(spec);
+}
+
 }  // namespace
 
 std::map<std::string, std::string> settings_of(const TrainConfig& config) {
   std::map<std::string, std::string> values;
   for (const TrainOption& each : all_train_options())
     if (each.is(TrainOption::Mark::saved)) values[each.name] = text_of(each, config);
+  return values;
+}
+
+std::map<std::string, std::string> common_settings_of(const TrainConfig& config) {
+  const std::set<std::string> own = {"--workers",    "--rank",     "--store",
+                                     "--rendezvous", "--data-dir", "--out",
+                                     "--replace",    "--quiet",    "--json"};
+  std::map<std::string, std::string> values;
+  for (const TrainOption& each : all_train_options())
+    if (!own.contains(each.name)) values[each.name] = text_of(each, config);
   return values;
 }
 
@@ -86,6 +111,7 @@ CheckpointInfo adopt_checkpoint(const CLI::App& command, TrainConfig& config) {
     if (each.name == "--steps" && (typed || command.count("--epochs") > 0))
       continue;  // A run may be extended.
     const std::string own = text_of(each, config);
+    if (typed && each.name == "--strategy" && spells_out(own, saved->second, info)) continue;
     if (typed && own != saved->second)
       throw UsageError(concat(each.name, " ", own, " disagrees with the checkpoint in ",
                               config.resume, ", which was made with ", saved->second,
@@ -100,6 +126,22 @@ CheckpointInfo adopt_checkpoint(const CLI::App& command, TrainConfig& config) {
     throw UsageError(concat(config.resume, "/", kCheckpointIndex, " has --workers ", config.workers,
                             " and the files of ", info.workers.size(), "."));
   return info;
+}
+
+void check_settled(const TrainConfig& config, const CheckpointInfo& resumed,
+                   const StrategySetting& setting) {
+  const std::string& strategy = config.strategy;
+  const std::string place = concat(config.resume, "/", kCheckpointIndex);
+  if (resumed.settled.empty() && depends_on_form(strategy, setting))
+    throw UsageError(concat(place, " does not say what --strategy ", strategy,
+                            " came to, and defaults have changed: give --strategy ",
+                            with_form(strategy, "paper"), " if the run began as published, or ",
+                            with_form(strategy, "ours"), " if by the defaults of now."));
+  const std::string now = settled(strategy, setting);
+  if (!resumed.settled.empty() && now != resumed.settled)
+    throw UsageError(concat("--strategy ", strategy, " comes to ", now, ", but in ", place, " to ",
+                            resumed.settled, ": give --strategy ", resumed.settled,
+                            ", or begin anew without --resume."));
 }
 
 }  // namespace huddle

@@ -1,7 +1,8 @@
 // The formats in which averages travel.
 //
-// Sums are formed in the tensors' own type; what is sent is rounded to the format, for its sender
-// too, so that all go on with the same numbers. Rounding what is rounded already changes nothing.
+// Sums are formed in the tensors' own type, those of bfloat16 in float32; what is sent is rounded
+// to the format, for its sender too, so that all go on with the same numbers. Rounding what is
+// rounded already changes nothing.
 //
 // int8: blocks of kInt8Block elements, each with a scale of its own: q = round(v / s) * s with
 // s = max|v| / 127. Blocks are counted from the first element of the tensor, so stretches must

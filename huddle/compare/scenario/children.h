@@ -48,6 +48,10 @@ class Children {
  public:
   // REQUIRES: at_once >= 1.
   explicit Children(int at_once);
+
+  // From now on so many. REQUIRES: at_once >= 1; `run` has not been called.
+  void set_at_once(int at_once) { at_once_ = at_once; }
+
   ~Children();
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
@@ -84,7 +88,7 @@ class Children {
   void ask_to_stop();
   void kill_all();
 
-  const int at_once_;
+  int at_once_;
   std::vector<Child> running_;
   std::atomic<bool> is_stopped_{false};
   bool is_asked_ = false;

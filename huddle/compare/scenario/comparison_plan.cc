@@ -136,16 +136,20 @@ class Planner {
             cluster.wire_bytes};
   }
 
-  std::vector<std::string> arguments(const PlannedRun& run, const WorkloadOptions& options) const {
-    std::vector<std::string> words{
-        "train",      "--engine",  rules_.engine, "--cluster", plan_.case_files[run.case_index],
-        "--strategy", run.strategy};
+  // Sets how the run is started.
+  void command(PlannedRun& run, const WorkloadOptions& options) const {
+    PlanRules::Start start = rules_.start(case_of(run).cluster.workers);
+    run.launcher = std::move(start.launcher);
+    std::vector<std::string>& words = run.arguments = std::move(start.command);
+    for (const std::string& word :
+         {std::string("train"), std::string("--engine"), rules_.engine, std::string("--cluster"),
+          plan_.case_files[run.case_index], std::string("--strategy"), run.strategy})
+      words.push_back(word);
     for (std::string& word : train_options(options)) words.push_back(std::move(word));
     for (const std::string& word :
          {std::string("--seed"), std::to_string(run.seed), std::string("--out"),
           concat("runs/", run.id), std::string("--quiet")})
       words.push_back(word);
-    return words;
   }
 
   double work(const PlannedRun& run, const WorkloadOptions& all) const {
@@ -167,7 +171,7 @@ class Planner {
     std::erase_if(all, [&](const auto& option) { return !is_among(kept, option.first); });
     if (is_timed_only) all["timing_only"] = "true";
     all["steps"] = "1";
-    run.arguments = arguments(run, all);
+    command(run, all);
     run.work = kWorkOfTiming * one.cluster.workers;
     plan_.averages.push_back(std::move(run));
   }
@@ -205,7 +209,7 @@ class Planner {
     for (const std::string& rate : strategy.rates) {
       all["lr"] = rate;
       run.id = folder + safe_name(rate);
-      run.arguments = arguments(run, all);
+      command(run, all);
       plan_.tunings.push_back({run, rate, {place}});
     }
   }
@@ -220,7 +224,7 @@ class Planner {
     // Its times are of no use, and a model of its own size is cut into fewer messages.
     WorkloadOptions without_wire = all;
     without_wire.erase("wire");
-    run.arguments = arguments(run, without_wire);
+    command(run, without_wire);
     run.work = work(run, all);
     plan_.trainings.push_back(std::move(run));
   }
@@ -241,7 +245,7 @@ class Planner {
       all["timing_only"] = "true";
       run.work *= kWorkOfTiming;
     }
-    run.arguments = arguments(run, all);
+    command(run, all);
     if (is_apart && run.trained_in) run.timed_in = same_but_for_seed(run);
     plan_.runs.push_back(std::move(run));
   }
@@ -301,7 +305,8 @@ std::string safe_name(const std::string& text) {
 }
 
 std::string command_text(const PlannedRun& run) {
-  std::vector<std::string> words{"huddle"};
+  std::vector<std::string> words = run.launcher;
+  words.push_back("huddle");
   words.insert(words.end(), run.arguments.begin(), run.arguments.end());
   return shell_text(words);
 }

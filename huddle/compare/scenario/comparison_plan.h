@@ -25,6 +25,8 @@ struct PlannedRun {
   std::size_t strategy_index = 0;
   std::string strategy;
   int seed = 0;
+  std::vector<std::string>
+      launcher;  // The program that starts `huddle`, and its arguments; or none.
   std::vector<std::string> arguments;  // Of `huddle`; paths as seen from the comparison's folder.
   std::optional<std::size_t> trained_in;  // Which of the trainings has the values.
   std::optional<std::size_t> timed_in;    // Which of the runs has the times, if not this one.
@@ -54,12 +56,19 @@ struct ComparisonPlan {
 // What the planner has to be told.
 struct PlanRules {
   std::string engine = "sim";
-  bool has_timing = true;  // Whether the engine can time a run without training.
+  bool has_timing = true;  // Whether runs without training have the times of runs with it.
   std::int64_t usual_steps = 300;
   std::vector<std::string> keys_of_values;  // Options that a run without values does without ...
   std::vector<std::string> keys_of_length;  // ... and with which a run is not timed apart: epochs,
                                             // whose number of steps depends on the data.
   std::function<bool(const std::string& strategy)> has_own_pace;
+  // How a run with so many workers is started on this engine: what stands before `huddle`, and
+  // before `train`.
+  struct Start {
+    std::vector<std::string> launcher;
+    std::vector<std::string> command;
+  };
+  std::function<Start(int workers)> start = [](int) { return Start(); };
   // The strategy without the keys that only say how and when its messages travel, and with what the
   // cluster chooses for it: strategies that are equal then are trained once.
   std::function<std::string(const std::string& strategy, const Cluster& cluster)> values_of;

@@ -71,6 +71,9 @@ class ScenarioReader {
     scenario_.text = top.text("text").value_or("");
     scenario_.claim = top.text("claim").value_or("");
     scenario_.assumptions = top.texts("assumptions").value_or(std::vector<std::string>{});
+    scenario_.engine = top.text("engine").value_or("");
+    if (!scenario_.engine.empty())
+      tried(top.line_of("engine"), [this] { rules_.check_engine(scenario_.engine); });
   }
 
   void read_goals() {
@@ -304,7 +307,6 @@ class ScenarioReader {
     Expectation one{.labels = section.texts("strategies").value_or(std::vector<std::string>{}),
                     .cases = read_case_names(section),
                     .over = section.text("over").value_or("")};
-    if (section.choice("in", {"every", "some"}) == "some") one.in = Expectation::In::some_case;
     read_figure(section, one);
     check_known(section, "strategies", "strategy", one.labels, labels());
     check_known(section, "over", "baseline", {one.over}, yardsticks());

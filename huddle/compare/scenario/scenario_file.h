@@ -46,6 +46,7 @@ struct Scenario {
   std::string text;
   std::string claim;
   std::vector<std::string> assumptions;
+  std::string engine;  // Of all runs; empty: the usual one of this build.
   std::optional<Target> target;
   std::vector<ScenarioCase> cases;  // At least one.
   std::vector<ScenarioStrategy> strategies;
@@ -56,6 +57,9 @@ struct Scenario {
 // What the reader has to be told about `huddle train`.
 struct ScenarioRules {
   std::vector<std::string> workload_keys;
+
+  // Throws UsageError unless this build has the engine.
+  std::function<void(const std::string& engine)> check_engine;
 
   // Throws UsageError unless these options make sense by themselves.
   std::function<void(const WorkloadOptions&)> check_workload;

@@ -305,6 +305,15 @@ TEST_F(ScenarioFile, ATargetNeedsModelsToJudge) {
   EXPECT_EQ(problems(target + "[workload]\nlr = 1\nepochs = 2\nevaluate_every = 5\n" + kSmall), "");
 }
 
+TEST_F(ScenarioFile, AnExpectationMayHoldInSomeOfItsCases) {
+  const std::string expect = "[[case]]\nname = \"near\"\n[[case]]\nname = \"far\"\n" + kSmall +
+                             "[[expect]]\nstrategies = [\"bsp\"]\nover = \"bsp\"\nspeedup = 1\n";
+  EXPECT_EQ(read(expect).expectations[0].in, 0);
+  EXPECT_EQ(read(expect + "in = 1\n").expectations[0].in, 1);
+  for (const char* in : {"in = 0\n", "in = 3\n"})
+    EXPECT_NE(problems(expect + in).find("from 1 to 2"), std::string::npos) << in;
+}
+
 TEST_F(ScenarioFile, ATargetMayBeSoFarBelowABaseline) {
   const std::string target = "[target]\nbaseline = \"bsp\"\npoints_below = 0.3\n";
   const Scenario scenario = read(target + kSmall);

@@ -75,6 +75,10 @@ void read_figure(ConfigSection& section, Expectation& one) {
     section.refuse(
         "must name one figure: speedup = 1.5, speedup_to_target = 1.5, or accuracy_loss = 0.5 in "
         "points.");
+  one.in = section.count("in").value_or(0);
+  if (section.has("in") && (one.in < 1 || one.in > std::ssize(one.cases)))
+    section.refuse_key("in", concat("is not from 1 to ", one.cases.size(),
+                                    ", as many cases as there are to judge."));
 }
 
 }  // namespace huddle

@@ -29,8 +29,8 @@ std::vector<std::string> read_rates(
 // Nothing where the section has none.
 std::optional<std::vector<int>> read_seeds(ConfigSection& section);
 
-// Which figure of an [[expect]] must be how large, into `one`. Reports any other number of figures
-// than one.
+// Which figure of an [[expect]] must be how large, and in how many of its cases, into `one`.
+// Reports any other number of figures than one, and more cases than there are. REQUIRES: its cases.
 void read_figure(ConfigSection& section, Expectation& one);
 
 }  // namespace huddle

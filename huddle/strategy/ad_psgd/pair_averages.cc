@@ -21,9 +21,7 @@ PairAverages::PairAverages(const StrategyContext& context, WireFormat wire)
       meter_(context.meter),
       replica_(context.replica),
       deadline_(context.averaging.deadline),
-      wire_type_(wire_type(wire == WireFormat::int8
-                               ? WireFormat::full
-                               : averaging_by(Algorithm::pair, context, wire).wire,
+      wire_type_(wire_type(wire == WireFormat::int8 ? WireFormat::full : wire,
                            context.replica.parameters().scalar_type())),
       is_active_(is_even(context.endpoint.self())),
       in_flight_(context.endpoint, context.meter, context.averaging.deadline),

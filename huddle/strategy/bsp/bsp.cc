@@ -1,5 +1,7 @@
 #include "huddle/strategy/bsp/bsp.h"
 
+#include <algorithm>
+
 #include "huddle/strategy/gradient_averaging.h"
 #include "huddle/strategy/shared_keys.h"
 
@@ -53,9 +55,11 @@ MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
       [chosen](const StrategyContext& context) { return std::make_unique<Bsp>(chosen, context); };
 }
 
-Schedule everybody_at_every_step(const Options&, const Cluster& cluster) {
-  return {runs_pattern({.workers = cluster.workers, .size = cluster.workers}),
-          Group::everyone(cluster.workers)};
+Schedule everybody_at_every_step(const Options& options, const StrategySetting& setting) {
+  const int workers = setting.cluster.workers;
+  return Schedule(runs_pattern({.workers = workers, .size = workers}), Group::everyone(workers))
+      .with({.bytes = bytes_over_float(wire_of(options)),
+             .averages = std::max(1, static_cast<int>(options.integer("buckets")))});
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ Boundary::Boundary(const Composition& parts, const StrategyContext& context)
       reference_(like(replica_.parameters(),
                       parts.has_outer() || parts.sends_delta() || parts.keeps_displacement())),
       velocity_(like(replica_.parameters(), parts.overwrites() && parts.has_outer())),
-      statistics_(parts.averages_statistics_late() ? LateValues::of(replica_.statistics())
+      statistics_(parts.averages_statistics_late() ? LateValues::of_statistics(replica_)
                                                    : LateValues()),
       // Errors that stay with their worker would add up in models that never travel themselves.
       exchange_(replica_,

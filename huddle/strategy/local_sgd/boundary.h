@@ -9,7 +9,8 @@
 //
 // Memory beyond the parameters, in models: local_sgd 0; easgd, overlap_local_sgd 1; with momentum,
 // and for cocod and slowmo, 2; diloco 3. All of it is allocated here, before the first round.
-// (Where averages travel as messages, the averager has one more, as in every strategy but cocod.)
+// (Where averages travel as messages, the averager has one more, as in every strategy but cocod;
+// where they travel rounded, what that loses has another, made at the first boundary.)
 
 #pragma once
 

@@ -88,14 +88,14 @@ TEST_P(BoundaryPasses, KeepsTheDisplacement) {
   }
 }
 
-TEST_P(BoundaryPasses, LetsNoSecondMomentBecomeNegative) {
-  const auto values = [](double first, double second) {
-    return at::tensor({first, second}, at::kDouble).to(GetParam());
+TEST_P(BoundaryPasses, LetNothingBecomeNegativeThatNeverIs) {
+  const auto values = [](std::vector<double> numbers) {
+    return at::tensor(numbers, at::kDouble).to(GetParam());
   };
-  const at::Tensor x = values(0.25, 0.25);
-  const at::Tensor average = values(0.5, 0.5).to(sum_type(GetParam()));
-  LateValues{x, average, values(0.5, 1), true}.correct();
-  EXPECT_TRUE(at::equal(x, values(0.25, 0.25))) << "the second would be -0.25";
+  const at::Tensor x = values({0.25, 0.25, 0.25, 0.25});
+  const at::Tensor average = at::full({4}, 0.5, sum_type(GetParam()));
+  LateValues{x, average, values({1, 0.5, 1, 1}), {{1, 3}}}.correct();
+  EXPECT_TRUE(at::equal(x, values({-0.25, 0.25, 0.25, -0.25})));
 }
 
 TEST_P(BoundaryPasses, TakesOuterStepsByModelAndByDelta) {

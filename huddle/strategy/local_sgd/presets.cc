@@ -194,7 +194,6 @@ StrategyEntry entry(const Preset& preset, Compose compose) {
         check_slots(options, setting);
         const Composition parts = compose(options, setting.cluster.workers);
         check_local_steps(parts, setting);
-        check_wire(options, setting, setting.cluster.workers);
         check_length(name, parts, options, setting);
         return std::bind_front(make_local_steps, parts);
       },

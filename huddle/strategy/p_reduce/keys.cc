@@ -19,7 +19,9 @@ SpecInfo info() {
                              .help = "how many workers average together",
                              .minimum = 2,
                              .maximum = 1 << 20},
-                            kAuto, "; auto: the largest of 4, 3, 2 that divides the workers"),
+                            kAuto,
+                            "; auto: 2 for up to 4 workers, else the largest of 4, 3, 2 that "
+                            "divides them, or 3"),
                in_two_forms(choice_key("weights", "dynamic",
                                        "dynamic: models that are behind count less; constant: all "
                                        "count alike",
@@ -58,14 +60,26 @@ SpecInfo info() {
 // Groups of four alone reached the target with every seed in all cases that were measured, and
 // groups that do not divide the workers keep some of them waiting where all are equally fast: 3 of
 // 8 go at 0.71 of the pace of an all-reduce, 4 at 0.82 (docs/results/p_reduce_heterogeneous.md). No
-// such divisor: as published. Of four workers four would be everybody, who wait for the slowest.
+// such divisor: as published. A group of everybody would wait for the slowest: two of up to four.
 void settle(Options& options, const StrategySetting& setting) {
   const int workers = setting.cluster.workers;
-  options.settle("group", workers == 4       ? "2"
+  options.settle("group", workers <= 4       ? "2"
                           : workers % 4 == 0 ? "4"
                           : workers % 3 == 0 ? "3"
                           : workers % 2 == 0 ? "2"
                                              : "3");
+}
+
+// Throws UsageError where a run would be over before its first group met: everybody reports one
+// step less than it takes.
+void check_hide(const Options& options, const StrategySetting& setting) {
+  const std::int64_t warmup = options.integer("warmup");
+  if (setting.steps - warmup != 1) return;
+  throw UsageError(
+      concat("hide=step lets a group meet during the step after, and the run has 1 step",
+             warmup > 0 ? " after its warm-up" : "",
+             ", so workers would never exchange anything; give --steps ", warmup + 2,
+             " or more, or leave hide out."));
 }
 
 // 0 stands for `auto`.
@@ -113,12 +127,13 @@ MakeStrategy prepare(const Options& options, const StrategySetting& setting) {
     for (const char* key : {"policy", "decay"})
       refuse_idle(options, key,
                   "weights=constant lets all members count alike; use weights=dynamic");
-  check_wire(options, setting, static_cast<int>(options.integer("group")));
+  check_pairs(options, static_cast<int>(options.integer("group")));
   const bool hides = options.text("hide") == "step";
   if (hides && chosen.controller.weights)
     throw UsageError(
         "hide=step keeps the mean of all models only where all members of a group count alike: add "
         "weights=constant.");
+  if (hides) check_hide(options, setting);
   if (options.text("filter") == "off")
     refuse_idle(options, "window", "filter=off looks at no groups of the past; use filter=on");
   return [chosen,

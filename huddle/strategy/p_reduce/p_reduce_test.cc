@@ -251,6 +251,26 @@ TEST(PReduce, RefusesWhatCannotWork) {
   EXPECT_NE(refusal("p_reduce", 1).find("2 or more workers"), std::string::npos);
 }
 
+TEST(HiddenPReduce, IsRefusedWhereNobodyWouldMeet) {
+  StrategySetting setting;
+  setting.cluster.workers = 4;
+  const auto refused = [&](const char* spec, std::int64_t steps) {
+    setting.steps = steps;
+    try {
+      prepare_strategy(spec, setting);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(refused("p_reduce:hide=step", 1).find("give --steps 2 or more"), std::string::npos);
+  EXPECT_NE(refused("p_reduce:hide=step,warmup=9", 10).find("give --steps 11 or more"),
+            std::string::npos);
+  EXPECT_EQ(refused("p_reduce:hide=step,warmup=9", 11), "");
+  EXPECT_EQ(refused("p_reduce:warmup=9", 10), "") << "one exchange that is not hidden";
+  EXPECT_EQ(refused("p_reduce:hide=step", 0), "") << "nobody knows yet";
+}
+
 // Deaths at random moments: computing, queued, in a group, averaging. Nothing hangs, and the
 // survivors take the steps that the lost worker does not.
 TEST(PReduce, GoesOnWhenAWorkerDiesAtAnyMoment) {

@@ -31,7 +31,8 @@ class Reader {
   }
 
   CheckpointInfo info() const {
-    CheckpointInfo info{.step = whole(json_, "step", ""), .settings = settings()};
+    CheckpointInfo info{
+        .step = whole(json_, "step", ""), .settings = settings(), .settled = settled()};
     const Json& files = member(json_, "files", "");
     if (!files.is_array()) wrong("", "files", files, "a list");
     for (const Json& file : files) add(file, info);
@@ -76,6 +77,14 @@ class Reader {
       settings[option] = value.get<std::string>();
     }
     return settings;
+  }
+
+  // Those that were written before lack it.
+  std::string settled() const {
+    const auto found = json_.find("settled");
+    if (found == json_.end()) return "";
+    if (!found->is_string()) wrong("", "settled", *found, "a text, as \"bsp\"");
+    return found->get<std::string>();
   }
 
   // Takes over one file, whose name, step and format must be those of this checkpoint.
@@ -143,7 +152,10 @@ std::string to_text(const CheckpointInfo& info) {
     files.push_back(entry(worker_file_name(info.folder, WorkerId{worker}), worker, info.step,
                           info.workers[static_cast<std::size_t>(worker)]));
   if (info.consensus) files.push_back(entry(kConsensusFile, nullptr, info.step, *info.consensus));
-  return Json{{"step", info.step}, {"settings", info.settings}, {"files", files}}.dump(2) + "\n";
+  Json json{{"step", info.step}, {"settings", info.settings}};
+  if (!info.settled.empty()) json["settled"] = info.settled;
+  json["files"] = files;
+  return json.dump(2) + "\n";
 }
 
 CheckpointInfo info_in(const std::filesystem::path& path, std::string_view text) {

@@ -22,8 +22,9 @@ inline constexpr const char* kConsensusFile = "consensus.pt";
 struct CheckpointInfo {
   std::int64_t step = 0;  // Steps done.
   std::map<std::string, std::string>
-      settings;        // The options that shape the run, as the command line spells them.
-  std::string folder;  // Of the workers' files.
+      settings;         // The options that shape the run, as the command line spells them.
+  std::string settled;  // The strategy with what it left open filled in; empty: not known.
+  std::string folder;   // Of the workers' files.
   std::vector<std::string> workers;      // The SHA-256 of each worker's file, in hexadecimal.
   std::optional<std::string> consensus;  // That of consensus.pt, where it is of this step.
 };

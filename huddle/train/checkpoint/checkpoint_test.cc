@@ -17,7 +17,7 @@ class Checkpoint : public testing::Test {
  protected:
   // What the workers write; worker w's state is step + w, their mean step.
   CheckpointInfo write(std::int64_t step, int workers) const {
-    CheckpointInfo info{.step = step, .settings = {{"--seed", "7"}}};
+    CheckpointInfo info{.step = step, .settings = {{"--seed", "7"}}, .settled = "bsp"};
     for (int worker = 0; worker < workers; ++worker)
       info.workers.push_back(hex_of(checkpoint_.save_worker(
           step, WorkerId{worker}, {{"x", torch::full({1}, step + worker)}})));
@@ -72,6 +72,7 @@ TEST_F(Checkpoint, NamesTheNewestWholeStateAndRemovesOlderOnes) {
   EXPECT_EQ(info.step, 20);
   EXPECT_EQ(info.workers.size(), 2u);
   EXPECT_EQ(info.settings.at("--seed"), "7");
+  EXPECT_EQ(info.settled, "bsp");
   EXPECT_EQ(checkpoint_.load_worker(info, WorkerId{1}).at("x").item<int>(), 21);
   EXPECT_EQ(load_tensors(folder_ / "consensus.pt").at("x").item<int>(), 20);
   EXPECT_FALSE(fs::exists(folder_ / "step-000010"));
