@@ -18,8 +18,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/huddle DESTINATION ${CMAKE_INSTALL_INCLU
   PATTERN "page" EXCLUDE
   REGEX "/report/(fields|json_kinds|record_fields)\\.h$" EXCLUDE
   REGEX "/compare/(report_check|result_fields)\\.h$" EXCLUDE
-  REGEX "/process/(agreement|envelope|failure|post_office|report_reader|scheduler|sockets)\\.h$" EXCLUDE
-  REGEX "/mpi/mpi_reference\\.h$" EXCLUDE
+  REGEX "/process/(agreement|envelope|failure|goodbye|letters|post_office|report_reader|scheduler|sockets)\\.h$" EXCLUDE
+  REGEX "/(mpi/mpi|ucx/ucx)_reference\\.h$" EXCLUDE
   REGEX "/sim/(platform|scheduler|link_watch)\\.h$" EXCLUDE
   REGEX "/threads/(scheduler|injected_links)\\.h$" EXCLUDE)
 

@@ -23,7 +23,8 @@ import program
 from program import TemporaryFolder, huddle
 
 # What happens when each worker begins, in sh.
-SAYS_WHO_IT_IS = 'echo "$HUDDLE_RANK $HUDDLE_WORKERS $HUDDLE_STORE $HUDDLE_TOKEN $OMP_NUM_THREADS $UCX_NET_DEVICES $*"'
+SAYS_WHO_IT_IS = ('echo "$HUDDLE_RANK $HUDDLE_WORKERS $HUDDLE_STORE $HUDDLE_TOKEN '
+                  '$OMP_NUM_THREADS $UCX_TLS $UCX_NET_DEVICES $*"')
 WAITS = 'echo here >&2; while :; do sleep 0.05 & wait $!; done'
 ENDS_WELL_WHEN_ASKED = f'trap "echo asked >&2; exit 130" INT TERM; {WAITS}'
 IS_DEAF = f'trap "echo asked >&2" INT TERM; {WAITS}'
@@ -150,10 +151,10 @@ class Environment(Launching):
             answer = self.launch(3, SAYS_WHO_IT_IS, env={**os.environ, "HUDDLE_TOKEN": "of another job"})
             self.assertEqual(answer.returncode, 0, answer.stderr)
             told = [line.split() for line in (answer.stdout + answer.stderr).replace("[", "").splitlines()]
-            told = sorted(words[-7:] for words in told)
+            told = sorted(words[-8:] for words in told)
             self.assertEqual([words[0] for words in told], ["0", "1", "2"])
             (rest,) = {tuple(words[1:]) for words in told}
-            self.assertEqual((rest[0], *rest[3:]), ("3", "1", "lo", "train"))
+            self.assertEqual((rest[0], *rest[3:]), ("3", "1", "sm,self", "lo", "train"))
             self.assertRegex(rest[1], r"^127\.0\.0\.1:\d+$")
             self.assertRegex(rest[2], r"^[0-9a-f]{32}$")
             tokens.add(rest[2])
@@ -162,8 +163,8 @@ class Environment(Launching):
     def test_what_the_user_has_set_stays_and_words_arrive_as_they_are(self):
         command = ("train", "--strategy", "a b", "-n", "9", "--", "*")
         answer = huddle(*self.arguments(1, SAYS_WHO_IT_IS, command=command),
-                        env={**os.environ, "OMP_NUM_THREADS": "7", "UCX_NET_DEVICES": "eth9"})
-        self.assertTrue(answer.stdout.endswith(" 7 eth9 train --strategy a b -n 9 -- *\n"), answer.stdout)
+                        env={**os.environ, "OMP_NUM_THREADS": "7", "UCX_TLS": "tcp", "UCX_NET_DEVICES": "eth9"})
+        self.assertTrue(answer.stdout.endswith(" 7 tcp eth9 train --strategy a b -n 9 -- *\n"), answer.stdout)
 
     def test_the_store_listens_while_workers_run_at_the_address_that_is_asked_for(self):
         job = self.begin(1, f'echo "$HUDDLE_STORE"; {ENDS_WELL_WHEN_ASKED}', "--store-address", "127.0.0.3")

@@ -18,6 +18,12 @@ def huddle(*arguments, **options):
                           **options)
 
 
+def environment_for_mpi():
+    """Root, and more processes than cores, are nothing that a test should ask about."""
+    return dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+                OMPI_MCA_rmaps_base_oversubscribe="1")
+
+
 def options_of_training():
     return set(re.findall(r"(?m)^  (--[\w-]+)", huddle("train", "--help").stdout))
 

@@ -91,9 +91,23 @@ class Help(unittest.TestCase):
         self.assertEqual(answer.returncode, 0, answer.stderr)
         self.assertIn("uplinks are narrower", answer.stdout)
         self.assertEqual(huddle("schedule", "ds_sync", "--cluster", file, "--workers", 8).returncode, 2)
-        sent = [json.loads(huddle("schedule", strategy, "--json").stdout)["bytes_per_step_over_model_bytes"]
-                for strategy in ("sesgd:wire=float", "sesgd", "sesgd:wire=int8")]
-        self.assertEqual(sent, [1, 0.5, 0.25])
+        told = [json.loads(huddle("schedule", strategy, "--workers", 16, "--json").stdout)
+                for strategy in ("sesgd:form=paper", "sesgd:wire=float", "sesgd", "sesgd:wire=int8", "ds_sync",
+                                 "ds_sync:hide=step", "bsp", "bsp:wire=bf16")]
+        # Momentum travels after the model, as int8.
+        self.assertEqual([each["bytes_per_step_over_model_bytes"] for each in told],
+                         [1, 1.25, 0.75, 0.5, 1.125, 0.75, 1.875, 0.9375])
+        self.assertEqual([each["sequential_messages"] for each in told], [1, 2, 2, 2, 12, 6, 30, 30])
+        self.assertIn("Counted for sesgd:slots=average,slots_wire=int8,wire=bf16", huddle("schedule", "sesgd").stdout)
+
+    def test_a_schedule_that_could_not_run_is_refused(self):
+        for strategy, words in (("ds_sync:wire=int8", ("groups of 4", "wire=bf16")),
+                                ("sesgd:hide=step,overlap=backward", ("leave overlap out",)),
+                                ("sesgd:slots=keep,slots_wire=int8", ("would do nothing", "slots=average"))):
+            answer = huddle("schedule", strategy, "--workers", 16)
+            self.assertEqual(answer.returncode, 2, answer.stdout)
+            for word in words:
+                self.assertIn(word, answer.stderr)
 
     def test_every_strategy_with_a_schedule_shows_it(self):
         everybody = json.loads(huddle("schedule", "bsp", "--workers", 4, "--json").stdout)

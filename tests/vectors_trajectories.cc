@@ -1,25 +1,19 @@
-// Topic `trajectories`: twelve steps of a strategy on a quadratic problem, in float64 and in
-// float32 on the threads engine, in float64 in simulation where the build has it.
+// Topic `trajectories`: twelve steps of a strategy on a quadratic problem, in float64 on every
+// engine, and in float32 on threads.
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <cmath>
-
-#include "huddle/base/error.h"
+#include "huddle/base/text.h"
+#include "huddle/collective/gather.h"
 #include "huddle/replica/late_average.h"
 #include "huddle/strategy/lanes.h"
 #include "huddle/strategy/local_sgd/presets.h"
 #include "huddle/strategy/p_reduce/partial_average.h"
 #include "huddle/strategy/registry.h"
 #include "huddle/strategy/step_loop.h"
-#include "huddle/transport/threads/launcher.h"
 #include "tests/support/equal_racks.h"
-#include "tests/support/in_child.h"
 #include "tests/vectors.h"
-#ifdef HUDDLE_WITH_SIM
-#include "huddle/transport/sim/launcher.h"
-#endif
 
 namespace huddle {
 namespace {
@@ -171,93 +165,102 @@ at::Tensor tensor_of(const nlohmann::json& values, at::ScalarType type) {
   return at::tensor(values.get<std::vector<double>>(), at::kDouble).to(type);
 }
 
-using MakeEngine = std::function<std::unique_ptr<Launcher>(const Cluster&)>;
+constexpr Deadline kDeadline{60};
 
-// What `check` says of the sim engine, in a process of its own; nothing without that engine.
-std::string simulated(const std::function<std::string(const MakeEngine&)>& check) {
-#ifdef HUDDLE_WITH_SIM
-  return alone([&] {
-    return check([](const Cluster& cluster) { return make_sim_launcher({.cluster = cluster}); });
-  });
-#else
-  return check ? "" : "nothing to check";
-#endif
+// One case, on tensors of one type.
+struct Trial {
+  const nlohmann::json& problem;
+  const nlohmann::json& input;
+  const nlohmann::json& expected;  // [t][i]: worker i's parameters after step t+1.
+  std::string spec;
+  at::ScalarType type = at::kDouble;
+  double tolerance = 1e-10;
+};
+
+// This worker's parameters after each step, a row for each.
+at::Tensor steps_of(const Trial& trial, Endpoint& endpoint) {
+  const std::vector<double> rates = trial.input.at("lr");
+  const auto self = static_cast<std::size_t>(endpoint.self().value);
+  const at::Tensor curvature = tensor_of(trial.problem.at("A").at(self), trial.type);
+  const at::Tensor optimum = tensor_of(trial.problem.at("c").at(self), trial.type);
+  const at::Tensor x = tensor_of(trial.problem.at("x0"), trial.type);
+  const at::Tensor gradients = at::zeros_like(x);
+  const UpdateRule rule({.learning_rate = rates.front(), .momentum = trial.input.at("momentum")});
+  Replica replica(x, gradients, at::zeros({0}, x.options()), {x.numel()}, rule);
+  const nlohmann::json schedule =
+      trial.input.at("params").value("schedule", nlohmann::json::object());
+  const Averaging averaging{
+      .topology = shared_racks(endpoint.workers(), schedule.value("per_rack", 0)),
+      .deadline = kDeadline};
+  StepLoop loop(
+      endpoint, replica,
+      [&](const StrategyContext& context) { return strategy_of(trial.input, trial.spec, context); },
+      {.averaging = averaging});
+  std::vector<at::Tensor> steps;
+  for (const double rate : rates) {
+    replica.set_learning_rate(rate);
+    loop.begin();
+    gradients.copy_(curvature * (x - optimum));
+    loop.replay_backward();
+    loop.end();
+    steps.push_back(x.to(at::kDouble).clone());
+  }
+  loop.finish();
+  return at::stack(steps);
 }
 
-// trajectory[t][i]: worker i's parameters after step t+1.
-using Trajectory = std::vector<std::vector<at::Tensor>>;
-
-Trajectory run(const nlohmann::json& problem, const nlohmann::json& input, const std::string& spec,
-               at::ScalarType type, const MakeEngine& make_engine) {
-  Cluster cluster;
-  cluster.workers = problem.at("N");
-  const std::vector<double> rates = input.at("lr");
-  Trajectory trajectory(rates.size(),
-                        std::vector<at::Tensor>(static_cast<std::size_t>(cluster.workers)));
-  make_engine(cluster)->run([&](Endpoint& endpoint) {
-    const auto self = static_cast<std::size_t>(endpoint.self().value);
-    const at::Tensor curvature = tensor_of(problem.at("A").at(self), type);
-    const at::Tensor optimum = tensor_of(problem.at("c").at(self), type);
-    const at::Tensor x = tensor_of(problem.at("x0"), type);
-    const at::Tensor gradients = at::zeros_like(x);
-    const UpdateRule rule({.learning_rate = rates.front(), .momentum = input.at("momentum")});
-    Replica replica(x, gradients, at::zeros({0}, x.options()), {x.numel()}, rule);
-    const nlohmann::json schedule = input.at("params").value("schedule", nlohmann::json::object());
-    const Averaging averaging{
-        .topology = shared_racks(endpoint.workers(), schedule.value("per_rack", 0)),
-        .deadline = {60}};
-    StepLoop loop(endpoint, replica,
-                  [&](const StrategyContext& context) { return strategy_of(input, spec, context); },
-                  {.averaging = averaging});
-    for (std::size_t t = 0; t < rates.size(); ++t) {
-      replica.set_learning_rate(rates[t]);
-      loop.begin();
-      gradients.copy_(curvature * (x - optimum));
-      loop.replay_backward();
-      loop.end();
-      trajectory[t][self] = x.to(at::kDouble).clone();
-    }
-    loop.finish();
-  });
-  return trajectory;
-}
-
-std::string difference(const Trajectory& trajectory, const nlohmann::json& expected,
-                       double tolerance) {
-  for (std::size_t t = 0; t < trajectory.size(); ++t)
-    for (std::size_t i = 0; i < trajectory[t].size(); ++i) {
-      const double apart = (trajectory[t][i] - tensor_of(expected.at(t).at(i), at::kDouble))
-                               .abs()
-                               .max()
-                               .item<double>();
-      if (!(apart <= tolerance))
+// steps[i]: worker i's.
+std::string difference(const Trial& trial, const std::vector<at::Tensor>& steps) {
+  for (std::int64_t t = 0; t < steps.front().size(0); ++t)
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const at::Tensor expected =
+          tensor_of(trial.expected.at(static_cast<std::size_t>(t)).at(i), at::kDouble);
+      const double apart = (steps[i][t] - expected).abs().max().item<double>();
+      if (!(apart <= trial.tolerance))
         return fmt::format("worker {} after step {} is {} off", i, t + 1, apart);
     }
   return "";
 }
 
+// What worker 0 finds, to whom all send their steps.
+std::string judged(const Trial& trial, const MakeEngine& make_engine) {
+  const Cluster cluster{.workers = trial.problem.at("N")};
+  const Group everybody = Group::everyone(cluster.workers);
+  std::string found = "worker 0 has not judged";
+  make_engine(cluster)->run([&](Endpoint& endpoint) {
+    const std::vector<at::Tensor> steps =
+        gather(endpoint, everybody, {0}, steps_of(trial, endpoint),
+               {.kind = Kind::control, .lane = kMeasureLane}, kDeadline);
+    if (endpoint.self() == WorkerId{0}) found = difference(trial, steps);
+  });
+  return found;
+}
+
 }  // namespace
 
-Verdict run_trajectory(const nlohmann::json& file, const nlohmann::json& test) {
+Verdict run_trajectory(const nlohmann::json& file, const nlohmann::json& test,
+                       std::span<const VectorEngine> engines) {
   const nlohmann::json& input = test.at("input");
   const std::optional<std::string> spec = spec_of(input);
   if (!spec) return std::nullopt;
-  const nlohmann::json& problem = file.at("problems").at(input.at("problem").get<std::string>());
-  const nlohmann::json& expected = test.at("expect").at("x");
-  // First, while no thread has been started.
-  const std::string in_simulation = simulated([&](const MakeEngine& make_engine) {
-    return difference(run(problem, input, *spec, at::kDouble, make_engine), expected, 1e-10);
-  });
-  if (!in_simulation.empty()) return "sim: " + in_simulation;
-  const MakeEngine threads = [](const Cluster& cluster) {
-    return make_threads_launcher({.cluster = cluster});
-  };
-  const std::string in_double =
-      difference(run(problem, input, *spec, at::kDouble, threads), expected, 1e-10);
-  if (!in_double.empty()) return "float64: " + in_double;
-  const std::string in_float =
-      difference(run(problem, input, *spec, at::kFloat, threads), expected, 1e-5);
-  return in_float.empty() ? "" : "float32: " + in_float;
+  const Trial in_double{.problem = file.at("problems").at(input.at("problem").get<std::string>()),
+                        .input = input,
+                        .expected = test.at("expect").at("x"),
+                        .spec = *spec};
+  Trial in_float = in_double;
+  in_float.type = at::kFloat;
+  in_float.tolerance = 1e-5;
+  std::vector<std::string> found;
+  for (const VectorEngine& engine : engines)
+    for (const Trial& trial : {in_double, in_float}) {
+      if (trial.type == at::kFloat && engine.name != "threads") continue;
+      const std::string words =
+          engine.try_out(trial.problem.at("N"),
+                         [&](const MakeEngine& make_engine) { return judged(trial, make_engine); });
+      if (!words.empty())
+        found.push_back(fmt::format("{}, {}: {}", engine.name, c10::toString(trial.type), words));
+    }
+  return joined(found, "; ");
 }
 
 }  // namespace huddle

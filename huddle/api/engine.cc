@@ -94,6 +94,13 @@ std::vector<std::string> left_out_by_engine(std::string_view spec, const Cluster
   return is_simulated(spec) ? std::vector<std::string>{} : left_out_by_threads(cluster);
 }
 
+void check_engine(std::string_view spec) {
+  const Spec parsed = parse_spec(spec);
+  Options("engine", find_info("engine", known_engines(), parsed.name), parsed);
+  if (parsed.name == "sim" && !kHasSimulation) throw UsageError(kNoSimulation);
+  check_built(spec);
+}
+
 std::unique_ptr<Launcher> make_engine(std::string_view spec, const Cluster& cluster,
                                       const PayloadScale& payload_scale,
                                       const LinkLoadObserver& link_loads,

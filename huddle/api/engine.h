@@ -47,6 +47,9 @@ Engine cluster_or(const Engine& alone);
 
 std::vector<SpecInfo> known_engines();
 
+// Throws UsageError unless there is such an engine with such keys, and in this build.
+void check_engine(std::string_view spec);
+
 // `payload_scale`: bytes on the network for each byte of payload. `link_loads`, where given, is
 // told what every link of a simulation carries; other engines have none. `job`: of an engine of
 // processes. Throws UsageError on an unknown engine or key and on a cluster that cannot be.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "huddle/base/error.h"
+#include "huddle/base/sha256.h"
 #include "huddle/base/spec.h"
 #include "huddle/base/steady_seconds.h"
 #include "huddle/base/text.h"
@@ -49,6 +50,10 @@ class WithStore final : public Launcher {
   const std::unique_ptr<Launcher> launcher_;
 };
 
+#ifdef HUDDLE_WITH_MPI
+constexpr int kUsageStatus = 2;
+#endif
+
 #ifdef HUDDLE_WITH_UCX
 constexpr const char* kAddresses = "address";
 
@@ -59,10 +64,14 @@ constexpr Seconds kVerdictSeconds = 2;
 // Tells all others this one's address and learns theirs.
 std::vector<std::string> exchange(Store& store, const Job& job, const std::string& own) {
   const WorkerId self{job.place.rank};
-  if (store.add(key_of("process", self)) > 1)
-    throw UsageError(concat("two processes of this job say that they are worker ", self.value,
-                            ": give each a --rank of its own, from 0 to ", job.place.workers - 1,
-                            ", or have `huddle launch` start them."));
+  if (store.add(key_of("process", self)) > 1) {
+    const std::string verdict =
+        concat("two processes of this job say that they are worker ", self.value,
+               ": give each a --rank of its own, from 0 to ", job.place.workers - 1,
+               ", or have `huddle launch` start them.");
+    store.set(kVerdict, verdict);  // The one who came first cannot know.
+    throw UsageError(verdict);
+  }
   const std::string count = concat(job.place.workers, " ");
   store.set(key_of(kAddresses, self), count + own);
   await_workers(store, kAddresses, job.place.workers, job.rendezvous, [&] {
@@ -107,7 +116,10 @@ std::unique_ptr<Launcher> connect_ucx(ProcessOptions options, const Job& job) {
   Store store(*job.place.store, job.place.token, job.rendezvous);
   const auto meet = [&](const std::string& own) {
     try {
-      return exchange(store, job, own);
+      std::vector<std::string> addresses = exchange(store, job, own);
+      // Of this meeting alone: what was recorded of another job with the same token says nothing.
+      options.token = hex_of(sha256(concat(options.token, joined(addresses, " "))));
+      return addresses;
     } catch (const UsageError& error) {
       if (host) tell_verdict(store, job, error.what());
       throw;
@@ -141,10 +153,20 @@ void check_launcher(std::string_view engine, const Environment& environment) {
                           "leave `huddle launch` out."));
 }
 
-ProcessPlace place_of(std::string_view engine, [[maybe_unused]] const Environment& environment,
-                      [[maybe_unused]] const TypedPlace& typed) {
-  if (parse_spec(engine).name == "mpi") {
+void check_built([[maybe_unused]] std::string_view engine) {
+#ifndef HUDDLE_WITH_MPI
+  if (parse_spec(engine).name == "mpi") refuse_missing("mpi", "MPI", "libopenmpi-dev");
+#endif
+#ifndef HUDDLE_WITH_UCX
+  if (parse_spec(engine).name == "ucx") refuse_missing("ucx", "UCX", "libucx-dev");
+#endif
+}
+
+ProcessPlace place_of(std::string_view engine, const Environment& environment,
+                      const TypedPlace& typed) {
+  check_built(engine);
 #ifdef HUDDLE_WITH_MPI
+  if (parse_spec(engine).name == "mpi") {
     const MpiPlace own = mpi_place();
     if (typed.workers && *typed.workers != own.size)
       throw UsageError(concat("--workers is ", *typed.workers, ", but MPI has started ", own.size,
@@ -152,15 +174,9 @@ ProcessPlace place_of(std::string_view engine, [[maybe_unused]] const Environmen
                               ": leave it out, or start ", "them with `mpirun -n ", *typed.workers,
                               "`."));
     return {.rank = own.rank, .workers = own.size, .told_by = "mpirun", .token = "mpi"};
-#else
-    refuse_missing("mpi", "MPI", "libopenmpi-dev");
-#endif
   }
-#ifdef HUDDLE_WITH_UCX
-  return process_place(environment, typed, StoreNeed::needed);
-#else
-  refuse_missing("ucx", "UCX", "libucx-dev");
 #endif
+  return process_place(environment, typed, StoreNeed::needed);
 }
 
 std::unique_ptr<Launcher> connect(std::string_view engine, const Cluster& cluster, const Job& job) {
@@ -168,7 +184,7 @@ std::unique_ptr<Launcher> connect(std::string_view engine, const Cluster& cluste
                                           .cluster = cluster,
                                           .token = job.place.token,
                                           .terms = job.terms,
-                                          .farewell = job.farewell,
+                                          .startup = {job.rendezvous},
                                           .warn = job.warn};
 #ifdef HUDDLE_WITH_MPI
   if (parse_spec(engine).name == "mpi")
@@ -182,6 +198,9 @@ std::unique_ptr<Launcher> connect(std::string_view engine, const Cluster& cluste
 
 void refuse([[maybe_unused]] std::string_view engine, [[maybe_unused]] const Job& job,
             [[maybe_unused]] const std::string& why) {
+#ifdef HUDDLE_WITH_MPI
+  if (parse_spec(engine).name == "mpi") return end_job_at_exit(kUsageStatus);
+#endif
 #ifdef HUDDLE_WITH_UCX
   if (parse_spec(engine).name != "ucx" || job.place.hosts_store) return;
   try {

@@ -19,12 +19,14 @@ struct Job {
   ProcessPlace place;
   std::string terms;        // What all processes must have in common; see ProcessOptions.
   Seconds rendezvous = 60;  // How long one waits for the others to come.
-  Deadline farewell;        // How long one waits for the others to end.
   std::function<void(const std::string&)> warn = [](auto&) {};  // Any thread; must not throw.
 };
 
 // Whether the engine of this spec has its workers in processes of their own: "ucx", "mpi".
 bool is_of_processes(std::string_view engine);
+
+// Throws UsageError, which names the library that was missing, where this build lacks the engine.
+void check_built(std::string_view engine);
 
 // Throws UsageError where `huddle launch` has started this process as one of several that would not
 // find one another under this engine.

@@ -47,16 +47,17 @@ Judge* judge() {
 }
 
 TestedEngine mpi() {
-  return {"mpi", [](const Cluster& cluster) {
-            std::unique_ptr<Wire> wire = make_mpi_wire(cluster.workers);
-            if (wire == nullptr) {
-              judge()->leave_out();
-              throw std::runtime_error("this process has no part in the test");
-            }
-            return make_process_launcher(
-                std::move(wire),
-                {.self = {mpi_place().rank}, .cluster = cluster, .farewell = {60}});
-          }};
+  return {
+      "mpi", [](const Cluster& cluster) {
+        std::unique_ptr<Wire> wire = make_mpi_wire(cluster.workers);
+        if (wire == nullptr) {
+          judge()->leave_out();
+          throw std::runtime_error("this process has no part in the test");
+        }
+        return make_process_launcher(
+            std::move(wire),
+            {.self = {mpi_place().rank}, .cluster = cluster, .startup = {60}, .farewell = {60}});
+      }};
 }
 
 INSTANTIATE_TEST_SUITE_P(Mpi, Conformance, testing::Values(mpi()), name_of_engine);

@@ -14,7 +14,7 @@ TestedEngine ucx() {
             return make_process_launcher(
                 make_ucx_wire(workers.self(), cluster.workers,
                               [&](const std::string& own) { return workers.exchange(own); }),
-                {.self = workers.self(), .cluster = cluster, .farewell = {60}});
+                {.self = workers.self(), .cluster = cluster, .startup = {60}, .farewell = {60}});
           }};
 }
 

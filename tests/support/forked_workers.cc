@@ -1,6 +1,5 @@
 #include "tests/support/forked_workers.h"
 
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -12,9 +11,11 @@
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "huddle/base/error.h"
 #include "huddle/base/steady_seconds.h"
+#include "huddle/base/text.h"
 
 namespace huddle {
 namespace {
@@ -28,32 +29,6 @@ std::vector<pid_t>& others() {
   return pids;
 }
 
-// Waits for the other processes, which have their own tests to judge.
-class OtherWorkers final : public testing::Environment {
- public:
-  void TearDown() override {
-    const Time give_up = steady_seconds() + kPatience;
-    for (const pid_t pid : others()) {
-      int status = 0;
-      pid_t ended = 0;
-      while ((ended = ::waitpid(pid, &status, WNOHANG)) == 0 && steady_seconds() < give_up)
-        ::poll(nullptr, 0, 1);
-      if (ended == 0) {
-        ADD_FAILURE() << "process " << pid << " of another worker hangs";
-        ::kill(pid, SIGKILL);
-        ::waitpid(pid, &status, 0);
-      } else {
-        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
-            << "process " << pid << " of another worker ended with status " << status;
-      }
-    }
-    others().clear();
-  }
-};
-
-const testing::Environment* const kOtherWorkers =
-    testing::AddGlobalTestEnvironment(new OtherWorkers);
-
 }  // namespace
 
 struct ForkedWorkers::Board {
@@ -66,7 +41,7 @@ ForkedWorkers::ForkedWorkers(int workers)
     : workers_(workers),
       board_(new (::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                          -1, 0)) Board) {
-  check(workers <= kMost && kOtherWorkers != nullptr && others().empty(), "too many workers");
+  check(workers <= kMost && others().empty(), "too many workers");
   for (int worker = 1; worker < workers; ++worker) {
     const pid_t pid = ::fork();
     check(pid >= 0, "no process can be had");
@@ -96,6 +71,26 @@ std::vector<std::string> ForkedWorkers::exchange(const std::string& own) const {
   for (std::size_t worker = 0; worker < static_cast<std::size_t>(workers_); ++worker)
     all.emplace_back(board_->texts[worker].data(), board_->sizes[worker]);
   return all;
+}
+
+std::vector<std::string> await_forked_workers() {
+  std::vector<std::string> complaints;
+  const Time give_up = steady_seconds() + kPatience;
+  for (const pid_t pid : std::exchange(others(), {})) {
+    int status = 0;
+    pid_t ended = 0;
+    while ((ended = ::waitpid(pid, &status, WNOHANG)) == 0 && steady_seconds() < give_up)
+      ::poll(nullptr, 0, 1);
+    if (ended == 0) {
+      complaints.push_back(concat("process ", pid, " of another worker hangs"));
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, &status, 0);
+    } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      complaints.push_back(
+          concat("process ", pid, " of another worker ended with status ", status));
+    }
+  }
+  return complaints;
 }
 
 }  // namespace huddle

@@ -11,8 +11,8 @@
 namespace huddle {
 
 // Which of the workers this process is from now on, and how it tells the others something. Once in
-// a process, before it starts any threads. GoogleTest then waits for the other processes at its
-// end, and fails where one of them does.
+// a process, before it starts any threads. Worker 0 then awaits the others before its process ends,
+// which await_forked_workers.cc does for every test of GoogleTest.
 class ForkedWorkers {
  public:
   explicit ForkedWorkers(int workers);
@@ -29,5 +29,9 @@ class ForkedWorkers {
   Board* const board_;
   WorkerId self_;
 };
+
+// Waits, in the process of worker 0, for all other workers' processes to end. Returns a line for
+// each that fails, or hangs and is ended; in other processes, and without any, nothing.
+std::vector<std::string> await_forked_workers();
 
 }  // namespace huddle

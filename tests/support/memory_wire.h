@@ -27,7 +27,7 @@ struct MemoryMessage {
 class MemoryNetwork {
  public:
   // Given each message on its way, returns what arrives in its place, in order.
-  using Disturb = std::function<std::vector<MemoryMessage>(MemoryMessage)>;
+  using Disturb = std::function<std::vector<MemoryMessage>(WorkerId to, MemoryMessage)>;
 
   enum class Order { kept, mixed };
 
@@ -38,7 +38,7 @@ class MemoryNetwork {
     const std::lock_guard lock(mutex_);
     std::vector<MemoryMessage> arriving;
     if (disturb_)
-      arriving = disturb_(std::move(message));
+      arriving = disturb_(to, std::move(message));
     else
       arriving.push_back(std::move(message));
     for (MemoryMessage& each : arriving)
@@ -75,7 +75,7 @@ class MemoryWire final : public Wire {
     done("");
   }
 
-  void fetch(Handle waiting, std::span<std::byte> into, Done done) override {
+  void fetch(WorkerId, Handle waiting, std::span<std::byte> into, Done done) override {
     const std::vector<std::byte>& data = waiting_.at(waiting);
     std::copy_n(data.begin(), std::min(data.size(), into.size()), into.begin());
     waiting_.erase(waiting);
@@ -83,7 +83,7 @@ class MemoryWire final : public Wire {
   }
 
   void let_go(Handle waiting) override { waiting_.erase(waiting); }
-  void hang_up(WorkerId) override {}
+  void hang_up(WorkerId, const std::string&) override {}
 
   bool progress(Listener& listener) override {
     MemoryMessage message;

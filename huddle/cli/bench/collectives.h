@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "huddle/base/group.h"
@@ -14,7 +16,7 @@
 
 namespace huddle {
 
-struct CollectivesPlan {
+struct CollectivesSetting {
   std::vector<int> groups;          // Sizes of groups; each divides the number of workers.
   std::vector<std::int64_t> bytes;  // Of the tensor, in float32.
   Seconds seconds = 0.2;            // For each measurement of each contender.
@@ -22,16 +24,27 @@ struct CollectivesPlan {
   Deadline deadline;
 };
 
-// Averages a group's tensors in its own way. One worker's; REQUIRES: all members call it.
-using Contend = std::function<void(const Group& group, const at::Tensor& tensor)>;
-
-struct Contender {
-  std::string name;
-  Contend average;
+// What is averaged: float32, in memory that other programs on this machine can open by its path.
+struct BenchValues {
+  const at::Tensor& tensor;
+  const std::string& path;
 };
 
-// Further ways to average, that a worker's process brings along; made before the first measurement.
-using MakeContenders = std::function<std::vector<Contender>()>;
+// Averages with each of these groups, one after another, in its own way. One worker's; REQUIRES:
+// all members of the groups call it.
+using Contend = std::function<void(std::span<const Group> groups, const BenchValues& values)>;
+
+struct Contender {
+  enum class Result { mean, nothing };
+
+  std::string name;
+  Contend average;
+  Result result = Result::mean;  // nothing: a limit, which only moves bytes.
+};
+
+// Further ways to average that a worker brings along, made before the first measurement: all
+// workers call it.
+using MakeContenders = std::function<std::vector<Contender>(Endpoint& endpoint)>;
 
 // The median of samples, of which each is the time of the slowest worker, and their spread.
 struct CollectiveTime {
@@ -45,11 +58,19 @@ struct CollectiveTime {
 
 // What worker 0 has measured; in the process of another worker nothing. Throws LogicError where an
 // average is wrong. `done`: told of each case by worker 0.
-std::vector<CollectiveTime> measure_collectives(Launcher& launcher, const CollectivesPlan& plan,
+std::vector<CollectiveTime> measure_collectives(Launcher& launcher,
+                                                const CollectivesSetting& setting,
                                                 const MakeContenders& others,
                                                 const std::function<void(int of_cases)>& done);
 
+// The times of each size of group and of tensor together, in their order.
+std::vector<std::span<const CollectiveTime>> by_case(std::span<const CollectiveTime> times);
+
+// REQUIRES: `contender` is among them.
+Seconds median_of(std::span<const CollectiveTime> one_case, std::string_view contender);
+
 inline constexpr const char* kHuddle = "huddle";
 inline constexpr const char* kCopy = "memory copy";
+inline constexpr const char* kBareExchange = "bare exchange over UCX";
 
 }  // namespace huddle

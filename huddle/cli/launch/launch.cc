@@ -125,7 +125,10 @@ std::vector<std::string> variables_of(const Plan& plan, int worker) {
                                      concat("HUDDLE_STORE=", text_of(plan.store))};
   // Workers share the cores already; each would start as many threads as there are.
   add_unless_set(variables, "OMP_NUM_THREADS", "1");
-  if (plan.is_on_one_machine) add_unless_set(variables, "UCX_NET_DEVICES", "lo");
+  if (plan.is_on_one_machine) {  // Nothing listens where anybody else could speak to it.
+    add_unless_set(variables, "UCX_TLS", "sm,self");
+    add_unless_set(variables, "UCX_NET_DEVICES", "lo");
+  }
   return variables;
 }
 

@@ -69,7 +69,8 @@ void Transfer::cancel() {
   const Time give_up =
       hub_.now() + kPatience + static_cast<double>(tensor_.nbytes()) / kSlowBytesPerSecond;
   while (is_copied_) {
-    if (hub_.outside_ != nullptr && hub_.now() >= give_up) hub_.outside_->hang_up(peer_);
+    if (hub_.outside_ != nullptr && hub_.now() >= give_up)
+      hub_.outside_->hang_up(peer_, "what it was sending did not end");
     hub_.rest(owner_, hub_.now() + 1);
   }
 }

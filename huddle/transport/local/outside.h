@@ -48,7 +48,7 @@ class Outside {
                      const std::shared_ptr<Transfer>& receive) = 0;
 
   // A worker of this process wants its tensor back, and `peer`, who fills it, does not go on.
-  virtual void hang_up(WorkerId peer) = 0;
+  virtual void hang_up(WorkerId peer, const std::string& why) = 0;
 
   // A worker of this process has ended; `error`: of what, if it failed.
   virtual void tell_end(WorkerId worker, WorkerEnding ending, const std::string& reason,

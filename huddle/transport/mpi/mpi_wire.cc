@@ -38,6 +38,10 @@ constexpr std::uint64_t kDataTags = 32'000;
 // MPI counts in int.
 constexpr std::size_t kLongestPiece = std::size_t{1} << 30;
 
+// How often in a row, with nothing to see to, one looks for what is under way before one looks less
+// often: some seconds, after which the peer must be asleep.
+constexpr int kBusyLooks = 10'000;
+
 // How many headers may arrive while nobody looks.
 constexpr std::size_t kPosted = 8;
 
@@ -60,13 +64,12 @@ class MpiWire final : public Wire {
 
   void send(WorkerId to, std::span<const std::byte> header, std::span<const std::byte> data,
             Done done) override;
-  void fetch(Handle waiting, std::span<std::byte> into, Done done) override;
+  void fetch(WorkerId from, Handle waiting, std::span<std::byte> into, Done done) override;
   void let_go(Handle waiting) override;
-  void hang_up(WorkerId peer) override;
+  void hang_up(WorkerId peer, const std::string& why) override;
   void leave_others_behind() override;
   bool progress(Listener& listener) override;
-  // MPI moves large messages only while it is looked at.
-  Sleep prepare_sleep() override { return operations_.empty() ? Sleep::blind : Sleep::busy; }
+  Sleep prepare_sleep() override;
   int descriptor() const override { return -1; }
 
  private:
@@ -75,6 +78,7 @@ class MpiWire final : public Wire {
     int peer = 0;
     std::vector<MPI_Request> requests;
     std::vector<std::byte> message;  // Header and small data, as they travel.
+    std::string trouble;             // What went wrong when it began.
     Done done;
   };
 
@@ -108,13 +112,14 @@ class MpiWire final : public Wire {
   std::list<Operation> orphans_;  // Given up, yet MPI may still read and write what they hold.
   std::vector<std::pair<int, std::string>> gone_;  // To be told.
   std::uint64_t data_sent_ = 0;
+  int busy_looks_ = 0;    // Since there was something to see to.
   bool is_left_ = false;  // Somebody will not end.
 };
 
-// Whether MPI may be ended in good order when the process ends.
-bool& will_end_well() {
-  static bool well = true;
-  return well;
+// With which status all processes of the job end with this one; 0: MPI ends in good order.
+int& status_at_exit() {
+  static int status = 0;
+  return status;
 }
 
 MpiWire::MpiWire(MPI_Comm processes) : processes_(processes) {
@@ -145,7 +150,7 @@ MpiWire::~MpiWire() {
 
 void MpiWire::leave_others_behind() {
   is_left_ = true;
-  will_end_well() = false;
+  end_job_at_exit(1);
 }
 
 bool MpiWire::post(Posted& posted) {
@@ -166,13 +171,13 @@ void MpiWire::add_pieces(Operation& operation, std::byte* data, std::size_t byte
                          bool sends) {
   for (std::size_t at = 0; at < bytes; at += kLongestPiece) {
     const int size = static_cast<int>(std::min(kLongestPiece, bytes - at));
-    MPI_Request& request = operation.requests.emplace_back();
+    MPI_Request& request = operation.requests.emplace_back(MPI_REQUEST_NULL);
     const int error =
         sends ? MPI_Isend(data + at, size, MPI_BYTE, operation.peer, tag, processes_, &request)
               : MPI_Irecv(data + at, size, MPI_BYTE, operation.peer, tag, processes_, &request);
     if (error == MPI_SUCCESS) continue;
-    operation.requests.pop_back();
-    return lose(operation.peer, message_of(error));
+    operation.trouble = message_of(error);
+    return lose(operation.peer, operation.trouble);
   }
 }
 
@@ -193,7 +198,7 @@ void MpiWire::send(WorkerId to, std::span<const std::byte> header, std::span<con
                kFirstDataTag + static_cast<int>(front.number % kDataTags), true);
 }
 
-void MpiWire::fetch(Handle waiting, std::span<std::byte> into, Done done) {
+void MpiWire::fetch(WorkerId, Handle waiting, std::span<std::byte> into, Done done) {
   const auto announced = announced_of(waiting);
   check(announced != announced_.end(), "data is fetched that nobody has announced");
   const Announced data = *announced;
@@ -213,8 +218,8 @@ void MpiWire::let_go(Handle waiting) {
 }
 
 // MPI cannot end a connection: what is under way is left alone from now on, memory and all.
-void MpiWire::hang_up(WorkerId peer) {
-  lose(peer.value, "its connection was given up");
+void MpiWire::hang_up(WorkerId peer, const std::string& why) {
+  lose(peer.value, why);
   std::vector<Done> told;
   for (auto each = operations_.begin(); each != operations_.end();) {
     const auto next = std::next(each);
@@ -224,7 +229,7 @@ void MpiWire::hang_up(WorkerId peer) {
     }
     each = next;
   }
-  for (const Done& done : told) done("the connection was given up");
+  for (const Done& done : told) done(why);
 }
 
 bool MpiWire::take_message(Listener& listener) {
@@ -258,25 +263,30 @@ bool MpiWire::take_message(Listener& listener) {
 }
 
 bool MpiWire::end_operations() {
-  bool any = false;
+  std::list<Operation> ended;
+  std::list<Operation> failed;
   for (auto each = operations_.begin(); each != operations_.end();) {
-    int have_ended = 0;
-    const int error = MPI_Testall(static_cast<int>(each->requests.size()), each->requests.data(),
-                                  &have_ended, MPI_STATUSES_IGNORE);
-    if (error == MPI_SUCCESS && have_ended == 0) {
-      ++each;
-      continue;
-    }
-    // Taken out first: whoever is told may begin another one.
-    std::list<Operation> ended;
     const auto next = std::next(each);
-    ended.splice(ended.begin(), operations_, each);
+    if (each->trouble.empty()) {
+      int have_ended = 0;
+      const int error = MPI_Testall(static_cast<int>(each->requests.size()), each->requests.data(),
+                                    &have_ended, MPI_STATUSES_IGNORE);
+      if (error != MPI_SUCCESS)
+        each->trouble = message_of(error);
+      else if (have_ended != 0)
+        ended.splice(ended.end(), operations_, each);
+    }
+    if (!each->trouble.empty()) failed.splice(failed.end(), operations_, each);
     each = next;
-    const Operation& one = ended.front();
-    if (error != MPI_SUCCESS) lose(one.peer, message_of(error));
-    one.done(error == MPI_SUCCESS ? std::string() : message_of(error));
-    any = true;
   }
+  // Nothing of the lists is looked at any more: whoever is told may begin another one, or hang up.
+  for (const Operation& one : ended) one.done("");
+  for (const Operation& one : failed) {
+    lose(one.peer, one.trouble);
+    one.done(one.trouble);
+  }
+  const bool any = !ended.empty() || !failed.empty();
+  orphans_.splice(orphans_.end(), failed);
   return any;
 }
 
@@ -288,7 +298,13 @@ bool MpiWire::progress(Listener& listener) {
     listener.gone({peer}, why);
     any = true;
   }
+  if (any) busy_looks_ = 0;
   return any;
+}
+
+// MPI moves large messages only while it is looked at.
+Wire::Sleep MpiWire::prepare_sleep() {
+  return !operations_.empty() && ++busy_looks_ <= kBusyLooks ? Sleep::busy : Sleep::blind;
 }
 
 }  // namespace
@@ -307,10 +323,10 @@ MpiPlace mpi_place() {
       int has_ended = 0;
       MPI_Finalized(&has_ended);
       if (has_ended != 0) return;
-      if (will_end_well())
+      if (status_at_exit() == 0)
         MPI_Finalize();
       else
-        MPI_Abort(MPI_COMM_WORLD, 1);  // Else the one that hangs would be waited for.
+        MPI_Abort(MPI_COMM_WORLD, status_at_exit());
     });
   }
   MpiPlace place;
@@ -318,6 +334,8 @@ MpiPlace mpi_place() {
   MPI_Comm_size(MPI_COMM_WORLD, &place.size);
   return place;
 }
+
+void end_job_at_exit(int status) { status_at_exit() = status; }
 
 std::unique_ptr<Wire> make_mpi_wire(int workers) {
   const MpiPlace place = mpi_place();

@@ -22,6 +22,10 @@ struct MpiPlace {
 };
 MpiPlace mpi_place();
 
+// This process takes no part: when it ends, with what it has to say, so do all others, with this
+// status. Else they would wait for it.
+void end_job_at_exit(int status);
+
 // Connects the processes whose rank in the job is below `workers`; all others call it too.
 // REQUIRES: mpi_place() was called.
 std::unique_ptr<Wire> make_mpi_wire(int workers);

@@ -17,6 +17,7 @@ struct Envelope {
     message,  // Of a worker; the tag says which.
     report,   // For the process of worker 0, which keeps the records of all.
     ending,   // The sender's worker has ended.
+    loss,     // Somebody else's process is gone.
     stop,     // The run is to end.
   };
 

@@ -20,8 +20,11 @@
 namespace huddle {
 namespace {
 
-// How long words that have been said may take to leave, once everybody has ended.
+// How long words that have been said may take to leave, once everybody has ended,
 constexpr Seconds kLastWords = 5;
+
+// and how long one waits for others to end where the run has failed, so that they are about to.
+constexpr Seconds kGrace = 2;
 
 // Only what concerns this worker is injected here.
 Cluster own_part(Cluster cluster, WorkerId self) {
@@ -98,7 +101,7 @@ std::vector<Loss> ProcessLauncher::run(const std::function<void(Endpoint&)>& bod
   run_worker(
       hub, options_.self, HubWorker::Memory::apart,
       [&](Endpoint& endpoint) {
-        scheduler.set_clock(clock_lead(endpoint, options_.farewell));
+        scheduler.set_clock(clock_lead(endpoint, options_.startup));
         body(endpoint);
       },
       own);
@@ -134,8 +137,7 @@ void ProcessLauncher::see_off(Hub& hub, ProcessScheduler& scheduler) {
   const Time begin = scheduler.now();
   const auto give_up = [&] {
     const bool is_over = hub.is_stopped() || office_.has_failed();
-    return begin +
-           (is_over ? std::min(kLastWords, options_.farewell.after) : options_.farewell.after);
+    return begin + (is_over ? std::min(kGrace, options_.farewell.after) : options_.farewell.after);
   };
   while (!office_.have_all_ended() && scheduler.now() < give_up())
     scheduler.rest(options_.self, give_up());
@@ -181,7 +183,7 @@ std::vector<std::string> left_out_by_processes(const Cluster& cluster) {
 std::unique_ptr<Launcher> make_process_launcher(std::unique_ptr<Wire> wire,
                                                 ProcessOptions options) {
   const std::string terms = options.terms;
-  const Deadline deadline = options.farewell;
+  const Deadline deadline = options.startup;
   auto launcher = std::make_unique<ProcessLauncher>(std::move(wire), std::move(options));
   launcher->run([&](Endpoint& endpoint) { agree(endpoint, terms, deadline); });
   return launcher;

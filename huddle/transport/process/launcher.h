@@ -25,8 +25,10 @@ struct ProcessOptions {
   // What all processes must have in common, a line for each thing ("strategy: ds_sync").
   std::string terms;
 
-  // How long a worker that has ended waits for the others to end.
-  Deadline farewell;
+  // How long a worker waits for the others before the run, until all mean the same one, and, when
+  // it has ended, for those to end that live and say nothing: worker 0 may have a model to judge.
+  Deadline startup;
+  Deadline farewell{3600};
 
   std::function<void(const std::string&)> warn = [](auto&) {};  // Any thread; must not throw.
 };

@@ -1,6 +1,6 @@
 #include "huddle/transport/process/post_office.h"
 
-#include <ATen/ops/empty.h>
+#include <c10/core/ScalarTypeToTypeMeta.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,6 +10,7 @@
 #include "huddle/base/pack.h"
 #include "huddle/base/text.h"
 #include "huddle/transport/process/failure.h"
+#include "huddle/transport/process/goodbye.h"
 
 namespace huddle {
 namespace {
@@ -17,9 +18,41 @@ namespace {
 // What is no message of a worker is kept here as a whole.
 constexpr std::uint64_t kLongestWords = 256 << 20;
 
+// How many turns a message may come early: wires mix what is under way, and one worker may be a run
+// ahead of another, both of which is far less.
+constexpr std::uint64_t kFarthestAhead = 1 << 16;
+
 Tag unpack(std::uint32_t tag) {
   return {static_cast<Kind>(tag >> 29 & 1), static_cast<Purpose>(tag >> 24 & 31),
           Lane{static_cast<std::uint8_t>(tag >> 18 & (kLanes - 1))}, Sequence{tag % kSequences}};
+}
+
+// Whether there is such a tag, and such a tensor.
+bool is_of_tensor(const Envelope& envelope) {
+  if (pack(unpack(envelope.tag)) != envelope.tag ||
+      unpack(envelope.tag).purpose > Purpose::request ||
+      envelope.type >= static_cast<std::uint8_t>(at::ScalarType::Undefined))
+    return false;
+  const auto type = static_cast<at::ScalarType>(envelope.type);
+  return envelope.bytes % c10::scalarTypeToTypeMeta(type).itemsize() == 0;
+}
+
+// Whether such words are for this reader.
+bool is_words(const Envelope& envelope, WorkerId reader) {
+  switch (envelope.kind) {
+    case Envelope::Kind::message: return false;
+    case Envelope::Kind::report: return reader == WorkerId{0};
+    case Envelope::Kind::ending:
+    case Envelope::Kind::loss:
+    case Envelope::Kind::stop: return true;
+  }
+  return false;
+}
+
+// Throws LogicError where no worker can have said it. `sent`: how many messages it was sent.
+void check_words(const Letter& letter, std::uint64_t sent) {
+  if (letter.envelope.kind == Envelope::Kind::ending) read_goodbye(letter.text(), sent);
+  if (letter.envelope.kind == Envelope::Kind::loss) unpacked<LossNote>(letter.text());
 }
 
 std::span<const std::byte> bytes_of(const at::Tensor& tensor) {
@@ -31,64 +64,6 @@ std::span<std::byte> room_in(const at::Tensor& tensor) {
 }
 
 }  // namespace
-
-// What a worker says at its end.
-struct PostOffice::Goodbye {
-  WorkerEnding ending = WorkerEnding::finished;
-  std::string reason;
-  std::string failure;
-  Time at = 0;
-  std::uint64_t has_seen = 0;        // So many messages of the reader's,
-  std::set<std::uint64_t> has_left;  // and has fetched the data of all but these.
-
-  static auto fields(auto& self) {
-    return std::tie(self.ending, self.reason, self.failure, self.at, self.has_seen, self.has_left);
-  }
-};
-
-// A message that has come: its data, kept here or waiting at its sender.
-class PostOffice::Letter final : public Cargo {
- public:
-  Letter(Wire& wire, const Envelope& front, const Wire::Arrival& arrival)
-      : envelope(front), wire_(wire), data_(arrival.data), waiting_(arrival.waiting) {}
-  ~Letter() override {
-    if (waiting_) wire_.let_go(*waiting_);
-  }
-
-  std::size_t bytes() const override { return envelope.bytes; }
-  int type() const override { return envelope.type; }
-  Time arrived_at() const override { return at; }
-
-  // The wire's own memory is about to be gone.
-  void keep() {
-    if (!kept_.empty()) return;
-    kept_.assign(data_.begin(), data_.end());
-    data_ = kept_;
-  }
-
-  // Where data that waits can be fetched to.
-  std::span<std::byte> room() {
-    kept_.resize(envelope.bytes);
-    data_ = kept_;
-    return kept_;
-  }
-
-  std::span<const std::byte> data() const { return data_; }
-  std::string_view text() const {
-    return {reinterpret_cast<const char*>(data_.data()), data_.size()};
-  }
-  std::optional<Wire::Handle> take_waiting() { return std::exchange(waiting_, std::nullopt); }
-  bool waits() const { return waiting_.has_value(); }
-
-  const Envelope envelope;
-  Time at = 0;
-
- private:
-  Wire& wire_;
-  std::span<const std::byte> data_;
-  std::vector<std::byte> kept_;
-  std::optional<Wire::Handle> waiting_;
-};
 
 PostOffice::PostOffice(Wire& wire, Options options) : wire_(wire), options_(std::move(options)) {
   for (int worker = 0; worker < options_.workers; ++worker) {
@@ -157,7 +132,8 @@ void PostOffice::send(const std::shared_ptr<Transfer>& send) {
          // Who is gone without a goodbye fails all that was sent to it; what somebody has fetched
          // before its goodbye went well, whatever becomes of the connection.
          if (!trouble.empty() && !ends_.contains(receiver.party.worker))
-           return wire_.hang_up(receiver.party.worker);
+           return wire_.hang_up(receiver.party.worker,
+                                concat("a message could not be sent (", trouble, ")"));
          receiver.sends.erase(number);
          hub_->sent(*send);
        });
@@ -184,7 +160,7 @@ void PostOffice::fetch(const std::shared_ptr<Transfer>& send,
   if (const std::optional<Wire::Handle> waiting = letter.take_waiting()) {
     const std::uint64_t number = letter.envelope.sequence;
     Peer& sender = peer({letter.envelope.from});
-    wire_.fetch(*waiting, into,
+    wire_.fetch(sender.party.worker, *waiting, into,
                 [this, send, receive, &sender, number, run = run_](const std::string& trouble) {
                   if (run != run_ || hub_ == nullptr) return;
                   if (trouble.empty()) sender.unfetched.erase(number);
@@ -228,80 +204,105 @@ void PostOffice::tell_stop(const std::string& reason) {
   post_to_all(Envelope::Kind::stop, [&](const Peer&) { return reason; });
 }
 
-// Whether a message is one of the job's: nothing of any other is used.
-bool PostOffice::is_ours(const Wire::Arrival& arrival, const Envelope& envelope) {
-  const char* fault = nullptr;
-  if (arrival.header.size() != sizeof envelope)
-    fault = "has no header of Huddle's";
-  else if (envelope.from < 0 || envelope.from >= options_.workers ||
-           envelope.from == options_.self.value)
-    fault = "names a worker that cannot have sent it";
-  else if (seal_of(peer({envelope.from}).key_from, envelope) != envelope.seal)
-    fault = "is not sealed with the token of this job";
-  else if (envelope.bytes != arrival.bytes ||
-           (!arrival.waiting && arrival.data.size() != arrival.bytes))
-    fault = "is not as long as its header says";
-  else if (envelope.kind != Envelope::Kind::message && envelope.bytes > kLongestWords)
-    fault = "says too much";
-  else if (envelope.kind > Envelope::Kind::stop ||
-           envelope.type >= static_cast<std::uint8_t>(at::ScalarType::NumOptions) ||
-           (envelope.tag >> 24 & 31) > static_cast<std::uint32_t>(Purpose::request))
-    fault = "is of no kind that there is";
-  else if (envelope.sequence < peer({envelope.from}).seen ||
-           peer({envelope.from}).early.contains(envelope.sequence))
-    fault = "has come before";
-  if (fault == nullptr) return true;
-  if (arrival.waiting) wire_.let_go(*arrival.waiting);
-  // Told once, twice, four times: who sends much does not fill the log, too.
-  if (std::has_single_bit(static_cast<std::uint64_t>(++refused_)))
-    options_.warn(concat("worker ", options_.self.value, ": a message that claims to be of worker ",
-                         envelope.from, " was thrown away, because it ", fault, " (", refused_,
-                         " so far)"));
-  return false;
+// What shows at once that a message is none of the job's, or of none of its workers; null: nothing.
+const char* PostOffice::fault_of(const Wire::Arrival& arrival, const Envelope& envelope) {
+  if (arrival.header.size() != sizeof envelope) return "has no header of Huddle's";
+  if (envelope.from < 0 || envelope.from >= options_.workers ||
+      envelope.from == options_.self.value)
+    return "names a worker that cannot have sent it";
+  const Peer& from = peer({envelope.from});
+  if (seal_of(from.key_from, envelope) != envelope.seal)
+    return "is not sealed with the token of this job";
+  if (envelope.bytes != arrival.bytes || (!arrival.waiting && arrival.data.size() != arrival.bytes))
+    return "is not as long as its header says";
+  const bool is_message = envelope.kind == Envelope::Kind::message;
+  if (!is_message && envelope.bytes > kLongestWords) return "says too much";
+  if (is_message ? !is_of_tensor(envelope) : !is_words(envelope, options_.self))
+    return "is of no kind that there is";
+  if (envelope.run > run_ + 1) return "is of no run that there is";
+  if (envelope.sequence < from.seen) return "has come before";
+  if (envelope.sequence - from.seen > kFarthestAhead) return "comes too long before its turn";
+  return nullptr;
+}
+
+// Told once, twice, four times of each who is claimed to have sent: who sends much neither fills
+// the log nor hides others.
+void PostOffice::refuse(const Envelope& envelope, const std::string& fault) {
+  const bool is_somebody = envelope.from >= 0 && envelope.from < options_.workers;
+  std::uint64_t& refused = is_somebody ? peer({envelope.from}).refused : refused_of_nobody_;
+  if (!std::has_single_bit(++refused)) return;
+  options_.warn(concat("worker ", options_.self.value, ": a message that claims to be of worker ",
+                       envelope.from, " was thrown away, because it ", fault, " (", refused,
+                       " so far)"));
 }
 
 void PostOffice::arrived(const Wire::Arrival& arrival) {
   Envelope envelope{.from = -1};
   std::memcpy(&envelope, arrival.header.data(), std::min(sizeof envelope, arrival.header.size()));
-  if (!is_ours(arrival, envelope)) return;
+  if (const char* const fault = fault_of(arrival, envelope)) {
+    if (arrival.waiting) wire_.let_go(*arrival.waiting);
+    return refuse(envelope, fault);
+  }
   Peer& from = peer({envelope.from});
-  const auto letter = std::make_shared<Letter>(wire_, envelope, arrival);
-  letter->at = hub_ != nullptr ? hub_->now() : 0;
-  from.early.emplace(envelope.sequence, letter);
+  const Letter::Coming coming{++come_, hub_ != nullptr ? hub_->now() : 0};
+  const auto letter = std::make_shared<Letter>(wire_, envelope, arrival, coming);
+  from.early.add(letter);
   see_to(from);
+  if (from.early.hold(letter) && from.early.bytes() > options_.most_early) {
+    from.early.remove(letter);
+    return refuse(envelope, "comes before its turn, as too much does");
+  }
   if (letter.use_count() > 1) letter->keep();
 }
 
 // What has come of this peer, as far as its turn is. Words that wait at their sender are fetched
 // first; what comes after them waits for that.
 void PostOffice::see_to(Peer& from) {
+  if (std::exchange(from.is_seen_to, true)) return;  // Whoever sees to it goes on.
   while (hub_ != nullptr && !from.early.empty() && !from.is_fetching) {
-    const auto next = from.early.begin();
-    const std::shared_ptr<Letter> letter = next->second;
-    if (letter->envelope.sequence != from.seen || letter->envelope.run > run_) return;
-    if (letter->envelope.kind != Envelope::Kind::message && letter->waits()) {
+    const std::shared_ptr<Letter> letter = from.early.first();
+    if (letter->envelope.sequence > from.seen) break;
+    // The next run's, of a worker that has ended in this one.
+    if (letter->envelope.run > run_ && ends_.contains(from.party.worker)) break;
+    if (letter->is_words() && letter->waits()) {
       fetch_words(from, letter);
       continue;
     }
-    from.early.erase(next);
-    ++from.seen;
-    if (letter->envelope.run != run_) continue;
-    try {  // No exception may pass the library that has called.
+    from.early.remove(letter);
+    if (letter->envelope.sequence < from.seen)
+      refuse(letter->envelope, "has come before");
+    else if (take_turn(from, letter))
+      ++from.seen;
+  }
+  from.is_seen_to = false;
+}
+
+// What cannot be read has not come: its turn stays that of the true one. No exception may pass the
+// library that has called.
+bool PostOffice::take_turn(Peer& from, const std::shared_ptr<Letter>& letter) {
+  try {
+    check(letter->envelope.run <= run_, "its run has not begun");
+    if (letter->envelope.run == run_)
       open(from, letter);
-    } catch (const std::exception& error) {
-      options_.warn(concat("worker ", options_.self.value, ": a message of worker ",
-                           from.party.worker.value, " could not be read: ", error.what()));
-    }
+    else  // What is left of an earlier run.
+      check_words(*letter, from.sent);
+    return true;
+  } catch (const std::exception& error) {
+    refuse(letter->envelope, concat("could not be read: ", error.what()));
+    return false;
   }
 }
 
 void PostOffice::fetch_words(Peer& from, const std::shared_ptr<Letter>& letter) {
   from.is_fetching = true;
   const Wire::Handle waiting = *letter->take_waiting();
-  wire_.fetch(waiting, letter->room(), [this, &from, letter](const std::string& trouble) {
-    from.is_fetching = false;
-    if (trouble.empty()) see_to(from);  // Else its sender is gone, which will be told.
-  });
+  wire_.fetch(from.party.worker, waiting, letter->room(),
+              [this, &from, letter](const std::string& trouble) {
+                from.is_fetching = false;
+                if (!trouble.empty())
+                  from.early.remove(letter);  // If its sender is gone, that is told, too.
+                see_to(from);
+              });
 }
 
 void PostOffice::open(Peer& from, const std::shared_ptr<Letter>& letter) {
@@ -316,12 +317,13 @@ void PostOffice::open(Peer& from, const std::shared_ptr<Letter>& letter) {
       if (heard_) heard_(from.party.worker, letter->text());
       return;
     case Envelope::Kind::ending: return open_ending(from, letter->text());
+    case Envelope::Kind::loss: return open_loss(from, letter->text());
     case Envelope::Kind::stop: return hub_->note_stop(std::string(letter->text()));
   }
 }
 
 void PostOffice::open_ending(Peer& from, std::string_view text) {
-  const auto goodbye = unpacked<Goodbye>(text);
+  const Goodbye goodbye = read_goodbye(text, from.sent);
   from.has_seen = goodbye.has_seen;
   from.has_left = goodbye.has_left;
   hub_->note_end(from.party.worker, goodbye.ending, goodbye.reason);
@@ -329,10 +331,33 @@ void PostOffice::open_ending(Peer& from, std::string_view text) {
       {from.party.worker, goodbye.ending, goodbye.reason, failure_of(goodbye.failure), goodbye.at});
 }
 
+// Who is lost for one is lost for all: libraries do not tell everybody of every death.
+void PostOffice::open_loss(const Peer& from, std::string_view text) {
+  const auto loss = unpacked<LossNote>(text);
+  check(loss.worker >= 0 && loss.worker < options_.workers, "it tells of no worker that there is");
+  const WorkerId lost{loss.worker};
+  if (lost == options_.self) {
+    const std::string reason = concat("worker ", lost.value, " was taken for lost by worker ",
+                                      from.party.worker.value, ": ", loss.why);
+    return hub_->note_end(lost, WorkerEnding::died, reason);
+  }
+  if (ends_.contains(lost)) return;
+  note_loss(lost, loss.why);
+  wire_.hang_up(lost, loss.why);
+}
+
 // A process that has said goodbye may end; one that has not is lost.
 void PostOffice::gone(WorkerId worker, const std::string& why) {
-  Peer& lost = peer(worker);
-  lost.is_gone = true;
+  const bool is_news = hub_ != nullptr && !ends_.contains(worker);
+  note_loss(worker, why);
+  if (is_news)
+    post_to_all(Envelope::Kind::loss, [&](const Peer&) {
+      return packed(LossNote{worker.value, why});
+    });
+}
+
+void PostOffice::note_loss(WorkerId worker, const std::string& why) {
+  peer(worker).is_gone = true;
   if (hub_ == nullptr || ends_.contains(worker)) return;
   const std::string reason = concat("worker ", worker.value, " is gone: ", why);
   hub_->note_end(worker, WorkerEnding::died, reason);
@@ -348,7 +373,7 @@ bool PostOffice::has_failed() const {
 
 void PostOffice::give_up_on_others(const std::string& why) {
   for (const Peer& each : peers_)
-    if (!ends_.contains(each.party.worker)) gone(each.party.worker, why);
+    if (!ends_.contains(each.party.worker)) note_loss(each.party.worker, why);
 }
 
 void PostOffice::close() {

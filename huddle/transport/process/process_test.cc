@@ -4,7 +4,10 @@
 #include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <limits>
 #include <thread>
 
 #include "huddle/base/error.h"
@@ -13,7 +16,9 @@
 #include "huddle/base/text.h"
 #include "huddle/transport/process/envelope.h"
 #include "huddle/transport/process/failure.h"
+#include "huddle/transport/process/goodbye.h"
 #include "huddle/transport/process/launcher.h"
+#include "huddle/transport/process/post_office.h"
 #include "tests/support/memory_wire.h"
 
 namespace huddle {
@@ -46,7 +51,8 @@ std::vector<std::string> run(const Setup& setup, const std::function<void(Endpoi
       ProcessOptions options{.self = {worker},
                              .token = setup.token(worker),
                              .terms = setup.terms(worker),
-                             .farewell = {2},
+                             .startup = {2},
+                             .farewell = {20},
                              .warn = [&](const std::string& warning) {
                                const std::lock_guard lock(mutex);
                                if (setup.warnings != nullptr) setup.warnings->push_back(warning);
@@ -103,7 +109,7 @@ class Stranger {
  public:
   explicit Stranger(Random::Seed seed) : random_(seed) {}
 
-  std::vector<MemoryMessage> operator()(MemoryMessage message) {
+  std::vector<MemoryMessage> operator()(WorkerId, MemoryMessage message) {
     std::vector<MemoryMessage> arriving;
     for (int i = 0; i < 2; ++i) arriving.push_back(forged(message));
     arriving.push_back(message);
@@ -147,16 +153,178 @@ TEST(Processes, AreNotDisturbedByThousandsOfForgedMessages) {
   std::vector<std::string> warnings;
   expect_none(
       run({.workers = 3,
-           .disturb = [=](MemoryMessage message) { return (*stranger)(std::move(message)); },
+           .disturb = [=](WorkerId to,
+                          MemoryMessage message) { return (*stranger)(to, std::move(message)); },
            .warnings = &warnings},
           exchange));
   EXPECT_GT(stranger->forged(), 1000);
   ASSERT_FALSE(warnings.empty());
-  EXPECT_LT(warnings.size(), 60u) << "who sends much fills the log";
+  EXPECT_LT(warnings.size(), 120u) << "who sends much fills the log";
   bool names_sender = false;
   for (const std::string& warning : warnings)
     names_sender = names_sender || warning.find("claims to be of worker 1") != std::string::npos;
   EXPECT_TRUE(names_sender);
+}
+
+// A message that somebody who knows the token has sealed as it should be, in the name of a worker,
+// and that cannot be.
+struct Forgery {
+  Envelope envelope;
+  WorkerId sealed_from, sealed_to;
+  std::vector<std::byte> data;
+  std::size_t header_bytes = sizeof(Envelope);
+
+  void put(const std::string& text) {
+    data.assign(reinterpret_cast<const std::byte*>(text.data()),
+                reinterpret_cast<const std::byte*>(text.data() + text.size()));
+    envelope.bytes = data.size();
+  }
+
+  MemoryMessage sealed() {
+    envelope.seal = seal_of(seal_key("secret", sealed_from, sealed_to), envelope);
+    const auto header = std::as_bytes(std::span(&envelope, 1)).first(header_bytes);
+    return {{header.begin(), header.end()}, std::move(data)};
+  }
+};
+
+// Goodbyes that nobody can have said. Some come with their header, some wait at their sender.
+std::string no_goodbye(Random& random) {
+  Goodbye goodbye{.reason = std::string(random.below(2) == 0 ? 10 : 2000, 'x'), .at = 1};
+  switch (random.below(5)) {
+    case 0: goodbye.ending = static_cast<WorkerEnding>(4 + random.below(1000)); break;
+    case 1: goodbye.at = std::numeric_limits<double>::quiet_NaN(); break;
+    case 2: goodbye.has_seen = ~std::uint64_t{0}; break;
+    case 3: goodbye.has_left = {7}; break;
+    default: {
+      const std::string text = packed(goodbye);
+      return random.below(2) == 0 ? text + "x" : text.substr(0, random.below(text.size()));
+    }
+  }
+  return packed(goodbye);
+}
+
+// Each makes something impossible of a message, and how the log says why that was thrown away. The
+// message's turn is left to it where that is possible: thrown away, it must not use up the turn.
+struct KindOfForgery {
+  const char* fault;
+  void (*forge)(Forgery& message, Random& random);
+};
+
+// The first that there is not.
+constexpr std::uint8_t kFirstKind = static_cast<std::uint8_t>(Envelope::Kind::stop) + 1;
+constexpr std::uint8_t kFirstType = static_cast<std::uint8_t>(at::ScalarType::Undefined);
+
+const KindOfForgery kForgeries[] = {
+    {"is of no kind that there is",
+     [](Forgery& message, Random& random) {
+       message.envelope.kind =
+           static_cast<Envelope::Kind>(kFirstKind + random.below(256 - kFirstKind));
+     }},
+    {"is of no kind that there is",
+     [](Forgery& message, Random& random) {
+       message.envelope.kind = Envelope::Kind::message;
+       message.envelope.type =
+           static_cast<std::uint8_t>(kFirstType + random.below(256 - kFirstType));
+     }},
+    {"is of no kind that there is",  // Tags have 30 bits, and few purposes.
+     [](Forgery& message, Random& random) {
+       message.envelope.kind = Envelope::Kind::message;
+       message.envelope.tag |= random.below(2) == 0 ? 1u << (30 + random.below(2)) : 31u << 24;
+     }},
+    {"is of no kind that there is",  // Not a whole number of numbers.
+     [](Forgery& message, Random& random) {
+       message.envelope.kind = Envelope::Kind::message;
+       message.envelope.type = static_cast<std::uint8_t>(at::kDouble);
+       message.put(std::string(8 * random.below(300) + 1 + random.below(7), 'x'));
+     }},
+    {"is not as long as its header says",
+     [](Forgery& message, Random& random) { message.envelope.bytes += 1 + random.below(5000); }},
+    {"comes too long before its turn",
+     [](Forgery& message, Random& random) {
+       message.envelope.sequence += (1 << 17) + (random.below(1000) << 50);
+     }},
+    {"is not sealed with the token of this job",
+     [](Forgery& message, Random&) { std::swap(message.sealed_from, message.sealed_to); }},
+    {"names a worker that cannot have sent it",
+     [](Forgery& message, Random& random) {
+       const int nobody = random.below(2) == 0 ? -1 : 1000;
+       message.envelope.from = random.below(2) == 0 ? message.sealed_to.value : nobody;
+       message.sealed_from = {message.envelope.from};
+     }},
+    {"has no header of Huddle's",
+     [](Forgery& message, Random& random) {
+       message.header_bytes = random.below(sizeof message.envelope);
+     }},
+    {"is of no run that there is",
+     [](Forgery& message, Random& random) {
+       message.envelope.run += 2 + static_cast<std::uint32_t>(random.below(1000));
+     }},
+};
+
+// Says such things between any two messages. Who knows the token and says what can be, in the name
+// of a worker whose turn it is, cannot be told from that worker: the token is all that tells a job
+// from the rest of the world. So no such message is among these.
+class Insider {
+ public:
+  explicit Insider(Random::Seed seed) : random_(seed) {}
+
+  std::vector<MemoryMessage> operator()(WorkerId to, const MemoryMessage& message) {
+    std::vector<MemoryMessage> arriving;
+    for (int i = 0; i < 4; ++i) arriving.push_back(forged(to, message));
+    arriving.push_back(message);
+    arriving.push_back(forged(to, message));
+    forged_ += 5;
+    return arriving;
+  }
+
+  int forged() const { return forged_; }
+
+ private:
+  MemoryMessage forged(WorkerId to, const MemoryMessage& message) {
+    Forgery forgery{.sealed_to = to, .data = message.data};
+    std::memcpy(&forgery.envelope, message.header.data(), sizeof forgery.envelope);
+    forgery.sealed_from = {forgery.envelope.from};
+    Envelope& envelope = forgery.envelope;
+    switch (const std::uint64_t kind = random_.below(std::size(kForgeries) + 3)) {
+      case 0:  // Its turn is long over.
+        if (envelope.sequence < 100) return forged(to, message);
+        envelope.sequence = random_.below(envelope.sequence - 50);
+        break;
+      case 1:  // Its turn may come, but not as this.
+        envelope.sequence += random_.below(3);
+        envelope.kind = Envelope::Kind::ending;
+        forgery.put(no_goodbye(random_));
+        if (random_.below(4) > 0) break;
+        envelope.kind = Envelope::Kind::loss;
+        forgery.put(std::string(random_.below(2000), 'x'));
+        break;
+      case 2:  // Everybody reports to worker 0.
+        if (to == WorkerId{0}) return forged(to, message);
+        envelope.kind = Envelope::Kind::report;
+        break;
+      default: kForgeries[kind - 3].forge(forgery, random_);
+    }
+    return forgery.sealed();
+  }
+
+  Random random_;
+  int forged_ = 0;
+};
+
+TEST(Processes, AreNotDisturbedByThousandsOfImpossibleMessagesUnderTheirOwnToken) {
+  for (const auto order : {MemoryNetwork::Order::kept, MemoryNetwork::Order::mixed}) {
+    Insider insider(order == MemoryNetwork::Order::kept ? 8 : 9);
+    std::vector<std::string> warnings;
+    expect_none(
+        run({.workers = 3, .disturb = std::ref(insider), .order = order, .warnings = &warnings},
+            exchange));
+    EXPECT_GT(insider.forged(), 1000);
+    EXPECT_LT(warnings.size(), 120u) << "who sends much fills the log";
+    for (const char* const sender : {"worker 0", "worker 1", "worker 2"})
+      EXPECT_TRUE(std::ranges::any_of(warnings, [&](const std::string& warning) {
+        return warning.find(concat("claims to be of ", sender, " ")) != std::string::npos;
+      })) << sender;
+  }
 }
 
 TEST(Processes, WithAnotherTokenAreNotHeard) {
@@ -221,6 +389,109 @@ TEST(Processes, EndWhereAReportCannotBeSeenTo) {
                           });
   EXPECT_EQ(errors[0], "the disk is full");
   EXPECT_EQ(errors[1], "the disk is full");
+}
+
+// Nothing is ever sent over it.
+class IdleWire final : public Wire {
+ public:
+  void send(WorkerId, std::span<const std::byte>, std::span<const std::byte>, Done) override {}
+  void fetch(WorkerId, Handle, std::span<std::byte>, Done) override {}
+  void let_go(Handle) override { ++let_go_; }
+  void hang_up(WorkerId, const std::string&) override {}
+  bool progress(Listener&) override { return false; }
+  Sleep prepare_sleep() override { return Sleep::blind; }
+  int descriptor() const override { return -1; }
+
+  int has_let_go() const { return let_go_; }
+
+ private:
+  int let_go_ = 0;
+};
+
+// Of worker 0, for whom no run has begun yet: so whatever is taken waits.
+class WaitingOffice : public testing::Test {
+ protected:
+  WaitingOffice()
+      : office_(wire_,
+                {.self = {0},
+                 .workers = 3,
+                 .token = "secret",
+                 .warn = [this](const std::string& warning) { warnings_.push_back(warning); },
+                 .most_early = 1 << 20}) {}
+  ~WaitingOffice() override { office_.close(); }
+
+  static Forgery message(std::uint64_t sequence, std::size_t bytes) {
+    Forgery message{.envelope = {.sequence = sequence, .from = 1, .type = 0},
+                    .sealed_from = {1},
+                    .sealed_to = {0}};
+    message.put(std::string(bytes, 'x'));
+    return message;
+  }
+
+  void arrive(Forgery forgery) {
+    const MemoryMessage message = forgery.sealed();
+    office_.arrived({message.header, message.data.size(), message.data, {}});
+  }
+
+  void arrive_waiting(Forgery forgery) {
+    const MemoryMessage message = forgery.sealed();
+    office_.arrived({message.header, message.data.size(), {}, ++handles_});
+  }
+
+  IdleWire wire_;
+  std::vector<std::string> warnings_;
+  PostOffice office_;
+  Wire::Handle handles_ = 0;
+};
+
+TEST_F(WaitingOffice, SaysWhyItThrowsAMessageAwayAndWhoseItClaimsToBe) {
+  Random random(5);
+  arrive(message(0, 8));
+  EXPECT_TRUE(warnings_.empty());
+  for (const KindOfForgery& kind : kForgeries) {
+    IdleWire wire;
+    std::vector<std::string> warnings;
+    PostOffice office(
+        wire,
+        {.self = {0}, .workers = 3, .token = "secret", .warn = [&](const std::string& warning) {
+           warnings.push_back(warning);
+         }});
+    Forgery forgery = message(0, 8);
+    kind.forge(forgery, random);
+    const bool has_sender = forgery.header_bytes >= offsetof(Envelope, from) + sizeof(int);
+    const int sender = has_sender ? forgery.envelope.from : -1;
+    const MemoryMessage sealed = forgery.sealed();
+    office.arrived({sealed.header, sealed.data.size(), {}, Wire::Handle{1}});
+    EXPECT_EQ(wire.has_let_go(), 1) << kind.fault;
+    ASSERT_EQ(warnings.size(), 1u) << kind.fault;
+    EXPECT_EQ(warnings[0], concat("worker 0: a message that claims to be of worker ", sender,
+                                  " was thrown away, because it ", kind.fault, " (1 so far)"));
+  }
+}
+
+TEST_F(WaitingOffice, KeepsABoundedAmountOfWhatComesBeforeItsTurn) {
+  for (std::uint64_t i = 1; i <= 2048; ++i) arrive(message(i, 4096));
+  ASSERT_FALSE(warnings_.empty());
+  EXPECT_NE(warnings_.back().find("as too much does (1024 so far)"), std::string::npos)
+      << warnings_.back();
+  for (int i = 0; i < 5000; ++i) arrive_waiting(message(3, 4096));
+  EXPECT_GT(wire_.has_let_go(), 4900) << "what waits elsewhere takes room, too";
+}
+
+TEST_F(WaitingOffice, KeepsWhatWaitsAtItsSender) {
+  for (std::uint64_t i = 0; i < 1000; ++i) arrive_waiting(message(i, 100'000));
+  EXPECT_EQ(wire_.has_let_go(), 0);
+  EXPECT_TRUE(warnings_.empty());
+  office_.close();
+  EXPECT_EQ(wire_.has_let_go(), 1000);
+}
+
+TEST(Goodbyes, ThatNobodyCanHaveSaidAreNotRead) {
+  const Goodbye goodbye{.reason = "done", .at = 1, .has_seen = 5, .has_left = {2, 4}};
+  EXPECT_EQ(read_goodbye(packed(goodbye), 5).has_left, goodbye.has_left);
+  EXPECT_THROW(read_goodbye(packed(goodbye), 4), LogicError) << "so much was not sent";
+  Random random(6);
+  for (int i = 0; i < 1000; ++i) EXPECT_THROW(read_goodbye(no_goodbye(random), 5), LogicError);
 }
 
 TEST(Failures, KeepTheirKindAndWords) {

@@ -22,9 +22,12 @@ constexpr int kLooks = 40;
 // How long one sleeps on a descriptor at most: libraries notice deaths when they are looked at.
 constexpr Seconds kLongestSleep = 0.2;
 
-// How long one sleeps where nothing can wake one: ever longer.
+// How long one sleeps where nothing can wake one: ever longer, after a while for this share of the
+// time that one has waited.
 constexpr Seconds kShortestNap = 50e-6;
-constexpr Seconds kLongestNap = 4e-3;
+constexpr Seconds kLongNap = 4e-3;
+constexpr Seconds kLongestNap = 20e-3;
+constexpr double kShareOfWait = 1.0 / 32;
 
 // How soon somebody stands in once nobody sees to the wire any more. A step computes for longer.
 constexpr Seconds kStandInAfter = 10e-3;
@@ -122,16 +125,16 @@ void ProcessScheduler::look() {
 
 void ProcessScheduler::see_to_wire(Time until) {
   const std::uint64_t seen = wakes_;
+  Naps naps{now()};
   int looks = 0;
   while (wakes_ == seen && now() < until) {
     if (wire_.progress(listener_)) {
       looks = 0;
-      nap_ = 0;
       let_others_in();
       continue;
     }
     if (++looks > kLooks) {
-      sleep(*bell_, until);
+      sleep(*bell_, until, naps);
       continue;
     }
     mutex_.unlock();
@@ -150,11 +153,13 @@ void ProcessScheduler::let_others_in() {
   }
 }
 
-void ProcessScheduler::sleep(Bell& bell, Time until) {
+void ProcessScheduler::sleep(Bell& bell, Time until, Naps& naps) {
   const Wire::Sleep kind = wire_.prepare_sleep();
   const bool is_blind = kind != Wire::Sleep::armed;
-  nap_ = kind == Wire::Sleep::busy ? kShortestNap : std::clamp(2 * nap_, kShortestNap, kLongestNap);
-  const Seconds longest = std::min(until - now(), is_blind ? nap_ : kLongestSleep);
+  const Seconds limit = std::clamp(kShareOfWait * (now() - naps.since), kLongNap, kLongestNap);
+  naps.last =
+      kind == Wire::Sleep::busy ? kShortestNap : std::clamp(2 * naps.last, kShortestNap, limit);
+  const Seconds longest = std::min(until - now(), is_blind ? naps.last : kLongestSleep);
   bell.await(true);
   mutex_.unlock();
   bell.sleep(is_blind ? -1 : wire_.descriptor(), std::max(0.0, longest));
@@ -164,11 +169,15 @@ void ProcessScheduler::sleep(Bell& bell, Time until) {
 
 void ProcessScheduler::stand_in() {
   const std::lock_guard lock(mutex_);
+  Naps naps{now()};
   while (!is_closed_) {
+    if (!is_seen_to_ && !wire_.progress(listener_)) {
+      sleep(*stand_in_bell_, now() + kLongestSleep, naps);
+      continue;
+    }
+    naps = {now()};
     if (is_seen_to_)
       left_.wait_for(mutex_, kStandInAfter);
-    else if (!wire_.progress(listener_))
-      sleep(*stand_in_bell_, now() + kLongestSleep);
     else
       let_others_in();
   }

@@ -54,8 +54,14 @@ class ProcessScheduler final : public Scheduler {
   // A descriptor by which somebody who sleeps is woken.
   class Bell;
 
+  // Of a thread that waits where nothing can wake it.
+  struct Naps {
+    Time since = 0;
+    Seconds last = 0;
+  };
+
   void see_to_wire(Time until);
-  void sleep(Bell& bell, Time until);
+  void sleep(Bell& bell, Time until, Naps& naps);
   void let_others_in();
   void stand_in();
 
@@ -72,7 +78,6 @@ class ProcessScheduler final : public Scheduler {
   int resting_ = 0;          // Threads that leave the wire to another one.
   bool is_seen_to_ = false;  // By a thread of the worker.
   bool is_closed_ = false;
-  Seconds nap_ = 0;          // The last blind sleep.
   SteadyCondition changed_;  // For those who rest,
   SteadyCondition left_;     // and for the one that stands in.
   std::thread thread_;       // Last: it uses all of this.

@@ -50,12 +50,13 @@ class Wire {
   virtual void send(WorkerId to, std::span<const std::byte> header, std::span<const std::byte> data,
                     Done done) = 0;
 
-  // Lets waiting data into `into`, which is of its size. `done` as above.
-  virtual void fetch(Handle waiting, std::span<std::byte> into, Done done) = 0;
+  // Lets data that waits at `from` into `into`, which is of its size. `done` as above.
+  virtual void fetch(WorkerId from, Handle waiting, std::span<std::byte> into, Done done) = 0;
   virtual void let_go(Handle waiting) = 0;
 
-  // Ends the connection with a peer: whatever is under way with it ends, with trouble.
-  virtual void hang_up(WorkerId peer) = 0;
+  // Ends the connection with a peer, which is told as gone with this reason: whatever is under way
+  // with it ends, with trouble.
+  virtual void hang_up(WorkerId peer, const std::string& why) = 0;
 
   // Somebody will not end: from now on nothing waits for anybody, the end of the process included.
   virtual void leave_others_behind() {}

@@ -3,8 +3,11 @@
 #include <ucp/api/ucp.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <unordered_map>
 #include <utility>
 
@@ -16,6 +19,12 @@ namespace {
 
 constexpr unsigned kMessageId = 1;
 constexpr std::size_t kLongestHeader = 64;
+constexpr std::size_t kSmall = 16 << 10;
+
+// How often in a row, with nothing to see to, UCX may be too busy to be slept on before it is
+// looked at less often: while something waits for room at a peer, it is for as long as that peer
+// sleeps.
+constexpr int kBusyLooks = 100;
 
 // How often UCX asks whether peers that say nothing are still there.
 constexpr const char* kKeepAlive = "500ms";
@@ -31,6 +40,24 @@ std::string trouble_of(ucs_status_t status) {
   return status == UCS_OK ? std::string() : ucs_status_string(status);
 }
 
+// What UCX is to use, as it has understood it. It warns of settings for what it is not to use.
+bool may_share_memory(const ucp_config_t* config) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* const stream = ::open_memstream(&text, &size);
+  if (stream == nullptr) return true;
+  ucp_config_print(config, stream, nullptr, UCS_CONFIG_PRINT_CONFIG);
+  std::fclose(stream);
+  const std::string all(text, size);
+  std::free(text);
+  const std::size_t begin = all.find("UCX_TLS=");
+  const std::string kinds = all.substr(begin, all.find('\n', begin) - begin) + ",";
+  return begin == std::string::npos ||
+         std::ranges::any_of(
+             std::array{"all,", "sm,", "shm,", "mm,", "posix,", "sysv,"},
+             [&](const char* kind) { return kinds.find(kind) != std::string::npos; });
+}
+
 class UcxWire final : public Wire {
  public:
   UcxWire(WorkerId self, int workers, const ExchangeAddresses& exchange);
@@ -38,9 +65,9 @@ class UcxWire final : public Wire {
 
   void send(WorkerId to, std::span<const std::byte> header, std::span<const std::byte> data,
             Done done) override;
-  void fetch(Handle waiting, std::span<std::byte> into, Done done) override;
+  void fetch(WorkerId from, Handle waiting, std::span<std::byte> into, Done done) override;
   void let_go(Handle waiting) override;
-  void hang_up(WorkerId peer) override;
+  void hang_up(WorkerId peer, const std::string& why) override;
   bool progress(Listener& listener) override;
   Sleep prepare_sleep() override;
   int descriptor() const override { return descriptor_; }
@@ -49,21 +76,30 @@ class UcxWire final : public Wire {
   // Something under way: what UCX may read of ours until it has ended, and whom to tell then.
   struct Operation {
     UcxWire* wire = nullptr;
+    WorkerId peer;
     char header[kLongestHeader];
     Done done;
+    bool is_orphan = false;  // Its end was told, but UCX still has it, and what `done` holds.
   };
 
+  // One for the large data of each direction: UCX sends in order, so on a common one over TCP the
+  // word that lets the peer send would wait until all data that is under way to it has left. What
+  // is small takes the way of those words: it overtakes large data, and a goodbye arrives before
+  // the end of what was not fetched.
   struct Connection {
     UcxWire* wire = nullptr;
     WorkerId peer;
-    ucp_ep_h endpoint = nullptr;
+    ucp_ep_h out = nullptr;
+    ucp_ep_h in = nullptr;
+
+    bool is_open() const { return out != nullptr; }
   };
 
-  Operation* take(Done done);
+  Operation* take(WorkerId peer, Done done);
   void end(Operation* operation, ucs_status_t status);
   void follow(ucs_status_ptr_t request, Operation* operation);
-  void close(Connection& connection, unsigned flags);
-  void connect(Connection& connection, const std::string& address);
+  void connect(Connection& connection, const std::string& address, WorkerId self);
+  void close(Connection& connection, const std::string& why);
 
   static void on_sent(void* request, ucs_status_t status, void* operation);
   static void on_fetched(void* request, ucs_status_t status, std::size_t bytes, void* operation);
@@ -77,20 +113,22 @@ class UcxWire final : public Wire {
   std::vector<std::unique_ptr<Connection>> connections_;  // By worker.
   std::vector<std::unique_ptr<Operation>> operations_;    // All that there ever were,
   std::vector<Operation*> free_;                          // and those of no use right now.
-  std::vector<std::pair<WorkerId, std::string>> gone_;    // To be told.
+  std::deque<std::pair<WorkerId, std::string>> gone_;     // To be told, the first cause first.
   std::vector<void*> closing_;
   Listener* listener_ = nullptr;  // While progress is made.
   Handle arriving_ = 0;           // The data of the message whose callback runs, if it waits,
   bool is_let_go_ = false;        // and whether nobody wants it.
+  int busy_looks_ = 0;            // Since something was told.
 };
 
 UcxWire::UcxWire(WorkerId self, int workers, const ExchangeAddresses& exchange) {
   ucp_config_t* config = nullptr;
+  require_ok(ucp_config_read(nullptr, nullptr, &config), "reading its settings");
   // Shared memory reports failures, too, if it is asked to; else it would not be used. UCX takes
   // this from its variables alone; those that are set stay.
-  for (const char* name : {"UCX_POSIX_ERROR_HANDLING", "UCX_SYSV_ERROR_HANDLING"})
-    ::setenv(name, "y", 0);
-  require_ok(ucp_config_read(nullptr, nullptr, &config), "reading its settings");
+  if (may_share_memory(config))
+    for (const char* name : {"UCX_POSIX_ERROR_HANDLING", "UCX_SYSV_ERROR_HANDLING"})
+      ::setenv(name, "y", 0);
   ucp_config_modify(config, "KEEPALIVE_INTERVAL", kKeepAlive);
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS;
@@ -123,23 +161,27 @@ UcxWire::UcxWire(WorkerId self, int workers, const ExchangeAddresses& exchange) 
   for (int peer = 0; peer < workers; ++peer) {
     connections_.push_back(std::make_unique<Connection>(Connection{this, {peer}}));
     if (WorkerId{peer} != self)
-      connect(*connections_.back(), addresses[static_cast<std::size_t>(peer)]);
+      connect(*connections_.back(), addresses[static_cast<std::size_t>(peer)], self);
   }
 }
 
-void UcxWire::connect(Connection& connection, const std::string& address) {
+// Both sides make both in the same order, and that is how they are matched.
+void UcxWire::connect(Connection& connection, const std::string& address, WorkerId self) {
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(address.data());
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler = {on_error, &connection};
-  require_ok(ucp_ep_create(worker_, &params, &connection.endpoint), "connecting to a worker");
+  ucp_ep_h* const first = self < connection.peer ? &connection.out : &connection.in;
+  ucp_ep_h* const second = self < connection.peer ? &connection.in : &connection.out;
+  for (ucp_ep_h* const endpoint : {first, second})
+    require_ok(ucp_ep_create(worker_, &params, endpoint), "connecting to a worker");
 }
 
 // What peers had under way with this process they learn of by the connection's end.
 UcxWire::~UcxWire() {
-  for (const auto& connection : connections_) close(*connection, UCP_EP_CLOSE_FLAG_FORCE);
+  for (const auto& connection : connections_) close(*connection, "the run is over");
   constexpr int kLooks = 10'000;
   for (int i = 0; i < kLooks && !closing_.empty(); ++i) {
     ucp_worker_progress(worker_);
@@ -153,29 +195,40 @@ UcxWire::~UcxWire() {
   if (context_ != nullptr) ucp_cleanup(context_);
 }
 
-void UcxWire::close(Connection& connection, unsigned flags) {
-  if (connection.endpoint == nullptr) return;
+// UCX leaves some of what was under way with a peer that died without an end: it is told here.
+void UcxWire::close(Connection& connection, const std::string& why) {
   ucp_request_param_t how{};
   how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
-  how.flags = flags;
-  const ucs_status_ptr_t closing =
-      ucp_ep_close_nbx(std::exchange(connection.endpoint, nullptr), &how);
-  if (UCS_PTR_IS_PTR(closing)) closing_.push_back(closing);
+  how.flags = UCP_EP_CLOSE_FLAG_FORCE;
+  for (ucp_ep_h* const endpoint : {&connection.out, &connection.in}) {
+    if (*endpoint == nullptr) continue;
+    const ucs_status_ptr_t closing = ucp_ep_close_nbx(std::exchange(*endpoint, nullptr), &how);
+    if (UCS_PTR_IS_PTR(closing)) closing_.push_back(closing);
+  }
+  std::vector<Done> told;
+  for (const auto& operation : operations_) {
+    if (!operation->done || operation->peer != connection.peer || operation->is_orphan) continue;
+    told.push_back(operation->done);  // A copy: what it holds is what UCX may write to.
+    operation->is_orphan = true;
+  }
+  for (const Done& done : told) done(why);
 }
 
-UcxWire::Operation* UcxWire::take(Done done) {
+UcxWire::Operation* UcxWire::take(WorkerId peer, Done done) {
   if (free_.empty()) free_.push_back(operations_.emplace_back(std::make_unique<Operation>()).get());
   Operation* const operation = free_.back();
   free_.pop_back();
   operation->wire = this;
+  operation->peer = peer;
   operation->done = std::move(done);
   return operation;
 }
 
 void UcxWire::end(Operation* operation, ucs_status_t status) {
+  busy_looks_ = 0;
   const Done done = std::exchange(operation->done, nullptr);
   free_.push_back(operation);
-  done(trouble_of(status));
+  if (!std::exchange(operation->is_orphan, false)) done(trouble_of(status));
 }
 
 // Once UCX has taken or refused an operation: it ends now, or its callback will say when.
@@ -196,9 +249,10 @@ void UcxWire::on_fetched(void* request, ucs_status_t status, std::size_t, void* 
 void UcxWire::send(WorkerId to, std::span<const std::byte> header, std::span<const std::byte> data,
                    Done done) {
   check(header.size() <= kLongestHeader, "a header is too long for this wire");
-  const ucp_ep_h endpoint = connections_[static_cast<std::size_t>(to.value)]->endpoint;
+  const Connection& connection = *connections_[static_cast<std::size_t>(to.value)];
+  const ucp_ep_h endpoint = data.size() > kSmall ? connection.out : connection.in;
   if (endpoint == nullptr) return done("the connection has ended");
-  Operation* const operation = take(std::move(done));
+  Operation* const operation = take(to, std::move(done));
   std::memcpy(operation->header, header.data(), header.size());
   ucp_request_param_t how{};
   how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -209,8 +263,10 @@ void UcxWire::send(WorkerId to, std::span<const std::byte> header, std::span<con
          operation);
 }
 
-void UcxWire::fetch(Handle waiting, std::span<std::byte> into, Done done) {
-  Operation* const operation = take(std::move(done));
+void UcxWire::fetch(WorkerId from, Handle waiting, std::span<std::byte> into, Done done) {
+  if (!connections_[static_cast<std::size_t>(from.value)]->is_open())
+    return done("the connection has ended");
+  Operation* const operation = take(from, std::move(done));
   ucp_request_param_t how{};
   how.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   how.cb.recv_am = on_fetched;
@@ -238,6 +294,7 @@ ucs_status_t UcxWire::on_message(void* self, const void* header, std::size_t hea
     arrival.waiting = reinterpret_cast<Handle>(data);
   else
     arrival.data = {static_cast<const std::byte*>(data), size};
+  wire->busy_looks_ = 0;
   wire->arriving_ = arrival.waiting.value_or(0);
   wire->is_let_go_ = false;
   wire->listener_->arrived(arrival);
@@ -252,9 +309,9 @@ void UcxWire::on_error(void* self, ucp_ep_h, ucs_status_t status) {
       connection->peer, concat("its connection ended (", ucs_status_string(status), ")"));
 }
 
-void UcxWire::hang_up(WorkerId peer) {
+void UcxWire::hang_up(WorkerId peer, const std::string& why) {
   Connection& connection = *connections_[static_cast<std::size_t>(peer.value)];
-  if (connection.endpoint != nullptr) gone_.emplace_back(peer, "its connection was given up");
+  if (connection.is_open()) gone_.emplace_back(peer, why);
 }
 
 bool UcxWire::progress(Listener& listener) {
@@ -263,11 +320,11 @@ bool UcxWire::progress(Listener& listener) {
   // Some at a time: whoever shares the lock wants to go on, too.
   for (int i = 0; i < 16 && ucp_worker_progress(worker_) != 0; ++i) any = true;
   while (!gone_.empty()) {
-    const auto [peer, why] = gone_.back();
-    gone_.pop_back();
+    const auto [peer, why] = gone_.front();
+    gone_.pop_front();
     Connection& connection = *connections_[static_cast<std::size_t>(peer.value)];
-    if (connection.endpoint == nullptr) continue;
-    close(connection, UCP_EP_CLOSE_FLAG_FORCE);
+    if (!connection.is_open()) continue;
+    close(connection, why);
     listener.gone(peer, why);
     any = true;
   }
@@ -277,8 +334,8 @@ bool UcxWire::progress(Listener& listener) {
 
 Wire::Sleep UcxWire::prepare_sleep() {
   if (!gone_.empty()) return Sleep::busy;
-  const ucs_status_t armed = ucp_worker_arm(worker_);
-  return armed == UCS_OK ? Sleep::armed : Sleep::busy;
+  if (ucp_worker_arm(worker_) == UCS_OK) return Sleep::armed;
+  return ++busy_looks_ <= kBusyLooks ? Sleep::busy : Sleep::blind;
 }
 
 }  // namespace
