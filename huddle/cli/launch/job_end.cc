@@ -42,19 +42,21 @@ int exit_status_of(const JobEnd& job) {
 std::vector<std::string> closing_words(const JobEnd& job) {
   const bool is_whole = is_finished(job);
   std::vector<std::string> words;
-  std::vector<std::string> asked;
+  std::vector<int> asked;
   for (const ProcessEnd& end : job.ends) {
     const std::string name = concat("worker ", end.worker);
     if (end.was_asked)
-      asked.push_back(std::to_string(end.worker));
+      asked.push_back(end.worker);
     else if (is_whole && !end.is_good())
       words.push_back(concat(name, " ", described(end), "; the run finished without it."));
     else if (!end.is_good() && !has_told(end) && !job.is_interrupted)
       words.push_back(concat(name, " ", described(end), "."));
   }
   std::ranges::sort(asked);
+  std::vector<std::string> names;
+  for (const int worker : asked) names.push_back(std::to_string(worker));
   if (!asked.empty())
-    words.push_back(concat(asked.size() == 1 ? "worker " : "workers ", joined(asked),
+    words.push_back(concat(asked.size() == 1 ? "worker " : "workers ", joined(names),
                            " did not end with the run and ", asked.size() == 1 ? "was" : "were",
                            " stopped."));
   return words;

@@ -57,8 +57,9 @@ TEST(ClosingWords, LeaveToWorkersWhatTheyHaveSaid) {
 TEST(ClosingWords, NameWhoDidNotEndByItself) {
   EXPECT_EQ(closing_words({{{.worker = 0},
                             {.worker = 3, .signal = SIGKILL, .was_asked = true},
+                            {.worker = 10, .signal = SIGKILL, .was_asked = true},
                             {.worker = 1, .exit_status = 130, .was_asked = true}}}),
-            Words{"workers 1, 3 did not end with the run and were stopped."});
+            Words{"workers 1, 3, 10 did not end with the run and were stopped."});
   EXPECT_EQ(closing_words({{{.worker = 0, .exit_status = 130},
                             {.worker = 3, .signal = SIGKILL, .was_asked = true}},
                            true}),
