@@ -4,6 +4,7 @@ Run: python3 tests/bench_test.py build/huddle
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -44,7 +45,9 @@ class Collectives(TemporaryFolder):
         self.assertEqual(groups, {2, 4})
 
     def test_gloo_takes_part_and_its_averages_are_verified(self):
-        ways, _ = self.measured(huddle("bench", "collectives", "--workers", 2, "--gloo", sys.executable, *TINY))
+        ways, _ = self.measured(huddle("bench", "collectives", "--workers", 2, "--gloo", sys.executable, *TINY,
+                                       env={**os.environ, "TMPDIR": str(self.folder)}))
+        self.assertEqual(list(self.folder.iterdir()), [], "something was left behind")
         self.assertIn("all-reduce of Gloo in PyTorch", ways)
 
     def test_processes_beside_a_bare_exchange(self):

@@ -33,13 +33,13 @@ std::unique_ptr<Launcher> make_sim(const Cluster&, const PayloadScale&, const Li
 }
 #endif
 
-// Of this process. The command line is not the only one to be started by `huddle launch`.
-std::optional<std::string> the_environment(const std::string& name) {
+}  // namespace
+
+// The command line is not the only one to be started by `huddle launch`.
+std::optional<std::string> environment_variable(const std::string& name) {
   const char* const value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
-
-}  // namespace
 
 std::vector<SpecInfo> known_engines() {
   return {{.name = "threads",
@@ -79,13 +79,15 @@ Engine simulate(const std::filesystem::path& cluster_file) {
 }
 
 Engine cluster(std::string_view engine) {
-  const ProcessPlace place = place_of(engine, the_environment, {});
+  const ProcessPlace place = place_of(engine, environment_variable, {});
   Engine made{.spec = std::string(engine), .place = place};
   made.cluster.workers = place.workers;
   return made;
 }
 
-Engine cluster_or(const Engine& alone) { return launcher_of(the_environment) ? cluster() : alone; }
+Engine cluster_or(const Engine& alone) {
+  return launcher_of(environment_variable) ? cluster() : alone;
+}
 
 bool is_simulated(std::string_view spec) { return parse_spec(spec).name == "sim"; }
 

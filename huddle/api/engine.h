@@ -47,6 +47,9 @@ Engine cluster_or(const Engine& alone);
 
 std::vector<SpecInfo> known_engines();
 
+// A variable of this process.
+std::optional<std::string> environment_variable(const std::string& name);
+
 // Throws UsageError unless there is such an engine with such keys, and in this build.
 void check_engine(std::string_view spec);
 

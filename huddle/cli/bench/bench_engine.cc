@@ -1,6 +1,5 @@
 #include "huddle/cli/bench/bench_engine.h"
 
-#include <cstdlib>
 #include <optional>
 
 #include "huddle/api/engine.h"
@@ -9,15 +8,6 @@
 #include "huddle/base/text.h"
 
 namespace huddle {
-namespace {
-
-std::optional<std::string> variable(const std::string& name) {
-  const char* const value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
-}  // namespace
-
 void declare_engine(CLI::App& command, BenchEngine& engine) {
   command.add_option("--engine", engine.spec, "threads, ucx or mpi")->capture_default_str();
   command.add_option("--workers", engine.workers, "how many; processes: as many as were started")
@@ -26,7 +16,7 @@ void declare_engine(CLI::App& command, BenchEngine& engine) {
 }
 
 BenchPlace take_place(const CLI::App& command, BenchEngine& engine) {
-  check_launcher(engine.spec, variable);
+  check_launcher(engine.spec, environment_variable);
   if (is_simulated(engine.spec))
     throw UsageError(
         "--engine sim takes no real time, so there is nothing to measure: use threads, ucx or mpi; "
@@ -35,7 +25,7 @@ BenchPlace take_place(const CLI::App& command, BenchEngine& engine) {
   if (is_of_processes(engine.spec)) {
     TypedPlace typed;
     if (command.count("--workers") > 0) typed.workers = engine.workers;
-    job = Job{.place = place_of(engine.spec, variable, typed)};
+    job = Job{.place = place_of(engine.spec, environment_variable, typed)};
     engine.workers = job->place.workers;
   }
   return {.is_first = !job || job->place.rank == 0,

@@ -2,12 +2,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <utility>
 
@@ -61,7 +61,8 @@ std::string meeting_of_gloo() {
   return name;
 }
 
-GlooProgram::GlooProgram(const Place& place) {
+GlooProgram::GlooProgram(const Place& place) : place_(place) {
+  std::signal(SIGPIPE, SIG_IGN);  // That it has ended is told by an error, not by the end of all.
   const auto [input, requests] = make_pipe();
   const auto [answers, output] = make_pipe();
   requests_ = requests;
@@ -84,6 +85,7 @@ GlooProgram::~GlooProgram() {
   ::close(answers_);
   ::kill(process_, SIGKILL);
   ::waitpid(process_, nullptr, 0);
+  if (place_.rank == 0) std::filesystem::remove(place_.meeting);  // Gloo leaves it behind.
 }
 
 void GlooProgram::average(std::span<const Group> groups, const std::string& path,
@@ -99,10 +101,16 @@ void GlooProgram::average(std::span<const Group> groups, const std::string& path
   request += "\n";
   for (std::size_t at = 0; at < request.size();) {
     const ssize_t written = ::write(requests_, request.data() + at, request.size() - at);
-    if (written < 0) throw Error("the program of Gloo has ended");
+    if (written < 0) fail();
     at += static_cast<std::size_t>(written);
   }
-  if (answer() != "done") throw Error("the program of Gloo has ended");
+  if (answer() != "done") fail();
+}
+
+void GlooProgram::fail() const {
+  throw Error(
+      concat("the program of Gloo beside worker ", place_.rank,
+             " has ended, or says nothing; the error stream says why, or leave --gloo out"));
 }
 
 // A line without its end; what there is of it where the program has ended or says nothing more.

@@ -38,7 +38,9 @@ class GlooProgram {
 
  private:
   std::string answer();
+  [[noreturn]] void fail() const;
 
+  const Place place_;
   pid_t process_ = -1;
   int requests_ = -1;
   int answers_ = -1;

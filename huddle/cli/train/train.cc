@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 
@@ -113,25 +112,20 @@ std::string terms_of(const TrainConfig& config) {
   return terms;
 }
 
-std::optional<std::string> variable(const std::string& name) {
-  const char* const value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 // Where workers are processes: which one this is. Only that of worker 0 speaks and writes.
 void take_place(const CLI::App& command, TrainConfig& config, PreparedRun& run) {
   TypedPlace typed{.store = config.store};
   if (command.count("--rank") > 0) typed.rank = config.rank;
   if (command.count("--workers") > 0) typed.workers = config.workers;
-  const ProcessPlace place = place_of(config.engine, variable, typed);
+  const ProcessPlace place = place_of(config.engine, environment_variable, typed);
   require(config.resume.empty() || config.workers == place.workers,
           concat("the checkpoint in ", config.resume, " has ", config.workers,
                  " workers, and this job ", place.workers, " processes; start as many."));
   config.workers = place.workers;
   run.job =
-      Job{.place = place,
-          .rendezvous = config.rendezvous,
-          .warn = [](const std::string& warning) { fmt::print(stderr, "huddle: {}.\n", warning); }};
+      Job{.place = place, .rendezvous = config.rendezvous, .warn = [](const std::string& warning) {
+            fmt::print(stderr, "huddle: {}.\n", warning);
+          }};
   if (place.rank == 0 && place.store && !place.is_token_secret && !config.quiet)
     fmt::print(stderr,
                "huddle: this job has no secret token, so whoever reaches its ports can take part; "
@@ -153,7 +147,7 @@ void prepare(const CLI::App& command, TrainConfig& config, PreparedRun& run,
              const std::optional<CheckpointInfo>& resumed) {
   if (config.timing_only) check_timing_options(command);
   check_options(command, config);
-  check_launcher(config.engine, variable);
+  check_launcher(config.engine, environment_variable);
   if (is_of_processes(config.engine)) take_place(command, config, run);
   const bool writes = !run.job || run.job->place.rank == 0;
   if (writes) check_outputs(config);
